@@ -106,6 +106,7 @@ class NativePlan : public SizedPlan {
   double estimated_ns_ = 0;
   size_t steps_nbytes_ = 0;
   bool needs_gil_ = false;
+  std::vector<std::pair<int, int>> shares_before_;  // while a step takes sizes: its StepMemory::may_share before
   bool has_sizes_ = true;  // false: take_sizes() has failed, and some steps have other sizes than the layout
 
   // One spare state, lock-free for the common case of a single caller; the others are guarded by a lock.

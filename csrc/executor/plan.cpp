@@ -89,10 +89,10 @@ int NativePlan::output_over(int index) const {
 bool NativePlan::take_step_sizes(size_t i, SizeChange change, bool& may_move) {
   if (change == SizeChange::None) return true;
   StepMemory& memory = changes_->memory()[i];
-  std::vector<std::pair<int, int>> shares = memory.may_share;
+  shares_before_ = memory.may_share;
   Step& step = *steps_[i];
   bool taken = change == SizeChange::Offsets ? step.take_offsets(layout_, memory) : step.take_sizes(layout_, memory);
-  may_move = may_move || shares != memory.may_share;
+  may_move = may_move || shares_before_ != memory.may_share;
   if (taken) take_estimate(i);
   return taken;
 }
@@ -157,9 +157,11 @@ void NativePlan::prepare(RunState& state) const {
   constexpr size_t kMostSpare = 64 * 1024;
   auto arena_nbytes = static_cast<size_t>(layout_.arena_nbytes);
   size_t kept = state.arena ? state.arena->nbytes() : 0;
-  // One of larger sizes serves again, but is not counted.
+  // One of larger sizes serves again, but is not counted. One that was too small is followed by one with room for
+  // sizes that grow: new memory costs a page fault for each of its pages.
+  size_t room = kept > 0 && kept < arena_nbytes ? arena_nbytes / 2 : 0;
   if (kept < arena_nbytes || kept > 2 * arena_nbytes + kMostSpare)
-    state.arena = arena_nbytes > 0 ? Storage::allocate(arena_nbytes) : StoragePtr();
+    state.arena = arena_nbytes > 0 ? Storage::allocate(arena_nbytes + room) : StoragePtr();
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     const Buffer& buffer = layout_.buffers[i];
     // Without an arena no step touches such a buffer: its values stay inside fused loops.

@@ -6,10 +6,10 @@
 namespace md {
 namespace {
 
-using Numbers = std::vector<bool>;
+using Numbers = std::vector<uint8_t>;
 
 bool contains_any(const Numbers& changed, std::span<const size_t> numbers) {
-  return std::ranges::any_of(numbers, [&](size_t number) { return changed[number]; });
+  return std::ranges::any_of(numbers, [&](size_t number) { return changed[number] != 0; });
 }
 
 }  // namespace
@@ -100,9 +100,10 @@ void SizeChanges::part_buffers(Layout& layout) const {
 bool SizeChanges::is_as_before(bool all) {
   std::span<const int64_t> now = dependence_->sized->numbers();
   if (affected_.numbers.size() != now.size()) return false;
+  size_t differences = 0;
   for (size_t i = 0; i < now.size(); ++i)
-    if (affected_.numbers[i] != (all || now[i] != numbers_[i])) return false;
-  return true;
+    differences += affected_.numbers[i] != static_cast<uint8_t>(all || now[i] != numbers_[i]);
+  return differences == 0;
 }
 
 void SizeChanges::find_affected(const Layout& layout, bool all) {
@@ -126,7 +127,7 @@ void SizeChanges::find_affected(const Layout& layout, bool all) {
   for (const View& view : dependence_->views) {
     auto value = static_cast<size_t>(view.value);
     size_t offset = sized.numbers_of(*view.node).offsets[static_cast<size_t>(view.out)];
-    has_moved[value] = has_moved[static_cast<size_t>(view.base)] || affected_.numbers[offset];
+    has_moved[value] = has_moved[static_cast<size_t>(view.base)] || affected_.numbers[offset] != 0;
     if (has_moved[value]) affected_.views.push_back(&view);
     is_affected[value] = is_affected[value] || has_moved[value];
   }

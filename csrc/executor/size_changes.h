@@ -66,7 +66,7 @@ class SizeChanges {
   };
   // What depends on the numbers that have changed: sizes that grow from call to call change the same ones.
   struct Affected {
-    std::vector<bool> numbers = {};
+    std::vector<uint8_t> numbers = {};  // whether it has: some hundreds are compared for each new size
     std::vector<const Result*> results = {};
     std::vector<const View*> views = {};
     std::vector<const InWindow*> in_windows = {};

@@ -91,25 +91,37 @@ void SizedGraph::add_view(const Node& from, const Node& to, const SymbolList& sy
   }
 }
 
+// Where a size grows from call to call, the same numbers change each time.
+void SizedGraph::find_changing(std::span<const int64_t> values) {
+  bool is_first = sizes_.empty();
+  size_t differences = changed_symbols_.size() == values.size() ? 0 : 1;
+  changed_symbols_.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint8_t changes = is_first || values[i] != sizes_[i];
+    differences += changed_symbols_[i] != changes;
+    changed_symbols_[i] = changes;
+  }
+  if (differences == 0) return;
+  changing_.clear();
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    bool changes =
+        std::ranges::any_of(numbers_[i].symbols, [&](size_t symbol) { return changed_symbols_[symbol] != 0; });
+    if (is_first || changes) changing_.push_back(i);
+  }
+}
+
+// The changing numbers, to fresh_.
 bool SizedGraph::evaluate(std::span<const int64_t> values) {
   // In the strides of an input an extent of zero counts as one.
   if (std::find(values.begin(), values.end(), 0) != values.end()) return false;
+  find_changing(values);
   fresh_.resize(numbers_.size());
-  for (size_t i = 0; i < numbers_.size(); ++i) {
-    if (!depends_on_change(numbers_[i], values)) {
-      fresh_[i] = values_[i];
-      continue;
-    }
+  for (size_t i : changing_) {
     std::optional<int64_t> value = numbers_[i].code.evaluate(values);
     if (!value || (numbers_[i].is_size && *value < 0)) return false;
     fresh_[i] = *value;
   }
   return true;
-}
-
-bool SizedGraph::depends_on_change(const Number& number, std::span<const int64_t> values) const {
-  return sizes_.empty() ||
-         std::ranges::any_of(number.symbols, [&](size_t symbol) { return values[symbol] != sizes_[symbol]; });
 }
 
 // The numbers that the shape rules found, offsets of views included.
@@ -129,12 +141,11 @@ bool SizedGraph::is_as_evaluated() const {
 
 bool SizedGraph::take_sizes(std::span<const int64_t> values) {
   if (!can_change_ || !evaluate(values)) return false;
-  for (size_t i = 0; i < numbers_.size(); ++i) {
-    bool differs = fresh_[i] != values_[i] && numbers_[i].is_size;
-    if (differs && pattern_of(fresh_[i]) != numbers_[i].pattern) return false;
-  }
+  bool keeps_pattern = std::ranges::all_of(
+      changing_, [this](size_t i) { return !numbers_[i].is_size || pattern_of(fresh_[i]) == numbers_[i].pattern; });
+  if (!keeps_pattern) return false;
   std::ranges::copy(values, sizes_.begin());
-  for (size_t i = 0; i < numbers_.size(); ++i) {
+  for (size_t i : changing_) {
     if (fresh_[i] == values_[i]) continue;
     values_[i] = fresh_[i];
     for (Dim* dim : numbers_[i].dims) *dim = fresh_[i];

@@ -68,8 +68,8 @@ class SizedGraph {
                                KnownNumbers& known);
   void add_node(const Node& from, Node& to, const SymbolList& symbols, KnownNumbers& known);
   void add_view(const Node& from, const Node& to, const SymbolList& symbols, KnownNumbers& known);
+  void find_changing(std::span<const int64_t> values);
   bool evaluate(std::span<const int64_t> values);
-  bool depends_on_change(const Number& number, std::span<const int64_t> values) const;
   bool is_as_evaluated() const;
   static Pattern pattern_of(int64_t size) {
     return size == 0 ? Pattern::Empty : size == 1 ? Pattern::One : Pattern::More;
@@ -82,6 +82,8 @@ class SizedGraph {
   std::vector<int64_t> sizes_;                 // by symbol; empty before there are values
   std::vector<int64_t> values_;                // by number
   std::vector<int64_t> fresh_;                 // by number, while it is evaluated
+  std::vector<uint8_t> changed_symbols_;       // from sizes_ to the values that take_sizes() was given last, and
+  std::vector<size_t> changing_;               // the numbers that depend on one of these symbols
   std::vector<NodeNumbers> by_node_;           // by node index
   std::vector<std::vector<Dim>> offset_dims_;  // by node index, of a view: the offsets with symbols
 };
