@@ -4,12 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from checkpoint import InputError
+
 ROOT = Path(__file__).resolve().parents[2]
 HELD_OUT = 0.1  # of the text, at its end
-
-
-class InputError(Exception):
-    """What the user gave cannot be used; the message says why."""
 
 
 def read_text(path: Path | None) -> str:

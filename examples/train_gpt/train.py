@@ -15,11 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from characters import Characters, InputError, read_text
-from gpt import draw_weights, make_gpt, parameter_groups
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from progress import draw_curve, say, with_bar  # noqa: E402  which train_digits uses too
+import checkpoint  # noqa: E402  which the other examples use too, as progress
+from characters import Characters, read_text  # noqa: E402
+from checkpoint import InputError  # noqa: E402
+from gpt import draw_weights, make_gpt, parameter_groups  # noqa: E402
+from progress import draw_curve, say, with_bar  # noqa: E402
 
 # What a run's losses depend on, beside the text: a checkpoint goes on with the same ones only.
 SETTINGS = ("steps", "layers", "heads", "width", "context", "batch", "lr", "seed", "double")
@@ -99,32 +100,23 @@ class Training:
             "losses": self.losses,
             "held_out_losses": self.held_out_losses,
         }
-        path: Path = self.options.checkpoint
-        fresh = path.with_name(path.name + ".new")
-        self.lib.save(state, fresh)
-        fresh.replace(path)
+        checkpoint.write(self.lib, state, self.options.checkpoint)
 
     def go_on(self) -> None:
         """From the checkpoint, if there is one."""
         path = self.options.checkpoint
         if not path.exists():
             return
-        state = read_checkpoint(self.lib, path)
-        self.check_settings(state["settings"])
+        state = checkpoint.read(self.lib, path, {"settings", "held_out_losses"})
+        if state["settings"].get("text") != self.settings["text"]:
+            raise InputError(f"{path} was trained on another text; give another --checkpoint")
+        checkpoint.check_settings(path, state["settings"], self.settings)
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
         self.generator.set_state(state["generator"])
         self.losses, self.held_out_losses = state["losses"], state["held_out_losses"]
         print(f"goes on from {path}, after {len(self.losses)} steps", flush=True)
-
-    def check_settings(self, saved: dict[str, Any]) -> None:
-        path = self.options.checkpoint
-        if saved.get("text") != self.settings["text"]:
-            raise InputError(f"{path} was trained on another text; give another --checkpoint")
-        for name, value in self.settings.items():
-            if saved.get(name) != value:
-                raise InputError(f"{path} was made with --{name} {saved.get(name)}, not {value}")
 
     def next_odds(self, ids: Any) -> Any:
         """Of each character after the ids [1, length]."""
@@ -154,18 +146,6 @@ def rate_over(steps: int) -> Any:
         return min((step + 1) / rise, 1.0) * (0.55 + 0.45 * math.cos(math.pi * step / steps))
 
     return rate
-
-
-def read_checkpoint(lib: Any, path: Path) -> dict[str, Any]:
-    try:
-        state = lib.load(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except Exception:  # a class for each way to be broken, and torch has others than minidynamo
-        raise InputError(f"{path} is no checkpoint") from None
-    if not isinstance(state, dict) or "settings" not in state or "held_out_losses" not in state:
-        raise InputError(f"{path} is no checkpoint of this example")
-    return state
 
 
 def positive(text: str) -> int:
@@ -208,10 +188,7 @@ def set_up(options: argparse.Namespace) -> Training:
     characters = Characters(lib, read_text(options.text), options.context)
     training = Training(lib, characters, options)
     training.go_on()
-    try:
-        options.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{options.checkpoint.parent}: {error.strerror}") from None
+    checkpoint.make_folder(options.checkpoint)
     return training
 
 
