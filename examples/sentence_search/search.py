@@ -87,9 +87,10 @@ def show_progress(done: int, total: int) -> None:
     print(f"\r[{'#' * filled}{'.' * (width - filled)}] {done} of {total}", end=end, file=sys.stderr, flush=True)
 
 
-def load_encoder(directory: Path) -> SentenceEncoder:
+def load_encoder(directory: Path, file: Path | None = None) -> SentenceEncoder:
+    """file: weights in place of the package's."""
     encoder = SentenceEncoder()
-    weights = safetensors.load_file(directory / "model.safetensors")
+    weights = safetensors.load_file(file or directory / "model.safetensors")
     # The pooler is BERT's for pairs of sentences; embeddings do without it.
     encoder.load_state_dict({name: value for name, value in weights.items() if not name.startswith("pooler.")})
     return encoder.eval()
@@ -127,10 +128,11 @@ def main() -> int:
     parser.add_argument("--query", action="append", help="a question; may be given several times")
     parser.add_argument("--top", type=int, default=5, help="passages to show for each question, 5 by default")
     parser.add_argument("--batch", type=int, default=32, help="passages encoded at a time, 32 by default")
+    parser.add_argument("--weights", type=Path, help="of the encoder, as fine_tune_sentences/train.py writes")
     arguments = parser.parse_args()
 
     directory = model_directory()
-    encoder = load_encoder(directory)
+    encoder = load_encoder(directory, arguments.weights)
     compiled: Encode = minidynamo.compile(encoder, fullgraph=True)
     searcher = Searcher(directory, compiled)
     passages = passages_of(arguments.files or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))])
