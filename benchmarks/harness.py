@@ -24,14 +24,16 @@ def parse_arguments(description, rounds, **flags):
     """flags: {name: help} of switches that only this script has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each contender, {rounds} by default")
-    parser.add_argument("--threads", default="1,2", help="numbers of threads to measure with, 1,2 by default")
+    parser.add_argument("--threads", nargs="+", default=["1,2"], help="numbers of threads: 1,2 or 1 2, the default")
     parser.add_argument("--only", default="", help="only contenders whose name contains this")
     parser.add_argument("--rows", default="", help="only rows whose name contains this")
     for name, text in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     parser.add_argument("--json", help="file to write all results to")
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.threads = ",".join(arguments.threads)
+    return arguments
 
 
 def available(contenders, only):

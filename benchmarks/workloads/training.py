@@ -5,32 +5,57 @@ The sizes are those of the design's notes on training. Parameters and batches co
 
 import numpy
 
+# By workload: the optimizer, its options, and the norm that gradients are clipped to, or None.
+UPDATES = {
+    "logistic": ("SGD", {"lr": 0.1}, None),
+    "mlp": ("Adam", {"lr": 1e-3}, None),
+    "cnn": ("SGD", {"lr": 0.05}, None),
+    "gpt": ("AdamW", {"lr": 1e-3, "weight_decay": 0.1}, 1.0),
+    "lstm": ("Adam", {"lr": 1e-3}, 1.0),
+}
+
 
 class Workload:
-    """model: a module; loss(model, *batch): a number; make_optimizer(): over its parameters; clip: a norm or None."""
+    """model: a module; loss(model, *batch): a number."""
 
-    def __init__(self, model, loss, batch, make_optimizer, clip=None):
+    def __init__(self, name, model, loss, batch):
         self.model, self.loss, self.batch = model, loss, batch
-        self.make_optimizer, self.clip = make_optimizer, clip
+        self.optimizer, self.options, self.clip = UPDATES[name]
+
+    def make_optimizer(self, torch):
+        return getattr(torch.optim, self.optimizer)(self.model.parameters(), **self.options)
 
 
-def filled(torch, model, seed=0):
-    """With parameters of NumPy's generator, of the size that layers draw them in."""
+def drawn_parameters(shapes, seed=0):
+    """Of the size that layers draw them in, as arrays of NumPy."""
     generator = numpy.random.default_rng(seed)
+    for shape in shapes:
+        width = shape[-1] if len(shape) > 1 else 16
+        yield (generator.uniform(-1, 1, tuple(shape)) / width**0.5).astype("float32")
+
+
+def drawn_numbers(*shape, seed=1):
+    return numpy.random.default_rng(seed).standard_normal(shape).astype("float32")
+
+
+def drawn_classes(count, *shape, seed=2):
+    return numpy.random.default_rng(seed).integers(count, size=shape)
+
+
+def filled(torch, model):
+    parameters = list(model.parameters())
     with torch.no_grad():
-        for parameter in model.parameters():
-            width = parameter.shape[-1] if parameter.ndim > 1 else 16
-            values = generator.uniform(-1, 1, tuple(parameter.shape)) / width**0.5
-            parameter.copy_(torch.from_numpy(values.astype("float32")))
+        for parameter, values in zip(parameters, drawn_parameters([p.shape for p in parameters]), strict=True):
+            parameter.copy_(torch.from_numpy(values))
     return model
 
 
-def numbers(torch, *shape, seed=1):
-    return torch.from_numpy(numpy.random.default_rng(seed).standard_normal(shape).astype("float32"))
+def numbers(torch, *shape):
+    return torch.from_numpy(drawn_numbers(*shape))
 
 
 def classes(torch, count, *shape, seed=2):
-    return torch.from_numpy(numpy.random.default_rng(seed).integers(count, size=shape))
+    return torch.from_numpy(drawn_classes(count, *shape, seed=seed))
 
 
 def logistic(torch):
@@ -41,7 +66,7 @@ def logistic(torch):
         return F.binary_cross_entropy_with_logits(model(x), y)
 
     batch = numbers(torch, 64, 30), classes(torch, 2, 64, 1).to(torch.float32)
-    return Workload(model, loss, batch, lambda: torch.optim.SGD(model.parameters(), lr=0.1))
+    return Workload("logistic", model, loss, batch)
 
 
 def cross_entropy(torch):
@@ -57,7 +82,7 @@ def mlp(torch):
         torch, nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
     )
     batch = numbers(torch, 128, 784), classes(torch, 10, 128)
-    return Workload(model, cross_entropy(torch), batch, lambda: torch.optim.Adam(model.parameters(), lr=1e-3))
+    return Workload("mlp", model, cross_entropy(torch), batch)
 
 
 def cnn(torch):
@@ -69,7 +94,7 @@ def cnn(torch):
     ]
     model = filled(torch, nn.Sequential(*layers))
     batch = numbers(torch, 64, 1, 28, 28), classes(torch, 10, 64)
-    return Workload(model, cross_entropy(torch), batch, lambda: torch.optim.SGD(model.parameters(), lr=0.05))
+    return Workload("cnn", model, cross_entropy(torch), batch)
 
 
 def gpt(torch, layers=4, width=128, heads=4, length=64, vocabulary=65):
@@ -107,9 +132,7 @@ def gpt(torch, layers=4, width=128, heads=4, length=64, vocabulary=65):
         return F.cross_entropy(model(ids).view(-1, vocabulary), targets.view(-1))
 
     batch = classes(torch, vocabulary, 8, length), classes(torch, vocabulary, 8, length, seed=3)
-    return Workload(
-        model, loss, batch, lambda: torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1), clip=1.0
-    )
+    return Workload("gpt", model, loss, batch)
 
 
 def lstm(torch):
@@ -130,7 +153,7 @@ def lstm(torch):
         return F.cross_entropy(model(ids).view(-1, 65), targets.view(-1))
 
     batch = classes(torch, 65, 16, 32), classes(torch, 65, 16, 32, seed=3)
-    return Workload(model, loss, batch, lambda: torch.optim.Adam(model.parameters(), lr=1e-3), clip=1.0)
+    return Workload("lstm", model, loss, batch)
 
 
 WORKLOADS = {"logistic": logistic, "mlp": mlp, "cnn": cnn, "gpt": gpt, "lstm": lstm}

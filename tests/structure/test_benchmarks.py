@@ -23,6 +23,7 @@ import plots  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
 import steady  # noqa: E402
+import training  # noqa: E402
 from peers import PEERS  # noqa: E402
 from sections import Bench, Figure, NoSuchCall, Row, Section, Times  # noqa: E402
 from workloads import ROWS, graphs  # noqa: E402
@@ -182,3 +183,65 @@ def test_engine_keeps_the_better_measurement_of_a_figure():
     assert not least[0].is_met and least[0].better(least[1]).is_met and least[1].better(least[0]).is_met
     times = Times({}, [{"a": {"seconds": 2.0}}, {"a": {"seconds": 1.0}}])
     assert times.least("a") == 1.0 and not times.has("a", "b") and times.least("b") == math.inf
+
+
+@pytest.mark.parametrize("row", training.WORKLOADS)
+def test_training_steps_of_all_kinds_agree(row):
+    def losses(step, batch):
+        return [step(*batch).item() for _ in range(3)]
+
+    made = [training.WORKLOADS[row](minidynamo) for _ in range(2)]
+    steps = [make(minidynamo, each) for make, each in zip((training.uncompiled, training.hand_written_step), made)]
+    stock, written = (losses(step, each.batch) for step, each in zip(steps, made))
+    assert training.agrees(written, stock)
+    pytest.importorskip("jax")
+    workload = training.training_jax.WORKLOADS[row]()
+    assert training.agrees(losses(training.training_jax.compiled_step(workload), workload.batch), stock)
+
+
+class Answering:
+    """A worker whose answer is known, or that has ended."""
+
+    def __init__(self, name, answer):
+        self.name, self.answer = name, answer
+
+    def ask(self, question):
+        if self.answer is None:
+            raise RuntimeError("the worker ended with status 1")
+        return self.answer
+
+
+def test_contenders_that_fail_are_skipped_with_the_reason(capsys):
+    sound = {"losses": [1.0, 0.5], "first": 1.0, "memory": 1}
+    workers = [
+        Answering("torch", sound),
+        Answering("JAX", {"failed": "TypeError: no"}),
+        Answering("other", {**sound, "losses": [1.0, 0.6]}),
+        Answering("gone", None),
+    ]
+    assert training.begin(workers, "mlp") == {"torch": sound}
+    assert capsys.readouterr().err.splitlines() == [
+        "mlp: JAX: skipped: TypeError: no",
+        "mlp: other: skipped: other losses: [1.0, 0.6], not [1.0, 0.5]",
+        "mlp: gone: skipped: the worker ended with status 1",
+    ]
+    with pytest.raises(RuntimeError, match="torch: TypeError: no"):
+        training.begin([Answering("torch", {"failed": "TypeError: no"})], "mlp")
+
+
+def test_training_is_compared_with_the_best_peer_of_each_row(capsys):
+    seconds = {"mlp": {"torch": 3.0, "JAX": 2.0, training.OURS: 1.0}, "cnn": {"torch": 1.0, training.OURS: 2.0}}
+    results = {row: {name: {"min": least} for name, least in each.items()} for row, each in seconds.items()}
+    training.print_comparison(results, 2, training.OURS, training.PEERS)
+    training.print_comparison(results, 2, training.OUR_MODEL, [training.THEIR_MODEL])
+    assert capsys.readouterr().out == (
+        "\nminidynamo.compile(step) beside the best peer, 2 rows, 2 threads: geometric mean 1.00, below 0.95: cnn 0.50\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "given, threads", [([], "1,2"), (["--threads", "1", "2"], "1,2"), (["--threads", "2,4"], "2,4")]
+)
+def test_threads_are_given_as_a_list_or_one_by_one(monkeypatch, given, threads):
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *given])
+    assert harness.parse_arguments("text", 1).threads == threads
