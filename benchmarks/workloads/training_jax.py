@@ -156,7 +156,8 @@ def compiled_step(workload):
         nonlocal parameters, moments, count
         count += 1
         loss, parameters, moments = jitted(parameters, moments, step_sizes(count, options), *batch)
-        return loss
+        # Calls return before their results are computed.
+        return jax.block_until_ready((loss, parameters))[0]
 
     return step
 
