@@ -77,11 +77,13 @@ void start_engine(py::module_& module) {
     register_constant_type(type);
   register_value_type(size_type());
   register_mode_call("tensor", module.attr("tensor").ptr());
-  for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
-                           "error_on_graph_break", "is_tracing", "run_backward", "holds", "data_holds", "as_size"})
-    register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
   for (const char* name :
-       {"is_grad_enabled", "get_default_dtype", "set_default_dtype", "is_tensor", "as_tensor", "manual_seed", "Tensor"})
+       {"exchange_grad_mode", "exchange_inference_mode", "exchange_autocast_enabled", "exchange_autocast_dtype",
+        "exchange_autocast_cache", "is_autocasting", "autocast_dtype", "exchange_error_on_graph_break",
+        "error_on_graph_break", "is_tracing", "run_backward", "holds", "data_holds", "as_size"})
+    register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
+  for (const char* name : {"is_autocast_cache_enabled", "clear_autocast_cache", "is_grad_enabled", "get_default_dtype",
+                           "set_default_dtype", "is_tensor", "as_tensor", "manual_seed", "Tensor"})
     register_mode_call(name, module.attr(name).ptr());
   for (const char* name : {"new_tensor", "requires_grad_", "backward"})
     register_mode_call(name, module.attr("Tensor").attr(name).ptr());

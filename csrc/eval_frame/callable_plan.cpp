@@ -83,10 +83,12 @@ class CallablePlan : public Plan {
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(tensors[i]);
   }
 
-  // The library records the run as a whole.
+  // The library records the run as a whole. The graph has the casts that autocast asked for.
   Ref called(const std::vector<PyObject*>& args) const {
-    std::optional<GradSwitch> mode;
-    if (family_.recorder != nullptr) mode.emplace(family_.modes, family_.set_modes, false);
+    GradModes during = family_.modes();
+    during.grad = during.grad && family_.recorder == nullptr;
+    during.autocast.enabled = false;
+    ModeSwitch mode(family_.modes, family_.set_modes, during);
     return check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
   }
 

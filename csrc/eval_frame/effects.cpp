@@ -129,6 +129,12 @@ void apply_InferenceMode(const HeldEffect& held, EffectSite*) {
   held.effect->family->set_modes(modes);
 }
 
+void apply_AutocastMode(const HeldEffect& held, EffectSite*) {
+  GradModes modes = held.effect->family->modes();
+  modes.autocast = AutocastState::of_word(held.effect->count);
+  held.effect->family->set_modes(modes);
+}
+
 constexpr void (*kApply[])(const HeldEffect& held, EffectSite* site) = {
 #define MD_EFFECT(name, ...) apply_##name,
 #include "snapshot/effects.def"

@@ -201,7 +201,7 @@ class Recording {
     arguments.insert(arguments.end(), node_inputs_.begin(), node_inputs_.end());
     std::vector<PyObject*> borrowed(arguments.begin(), arguments.end());
     // The program may have switched its grad mode on inside the region, or off.
-    GradSwitch mode(family_.modes, family_.set_modes, true);
+    ModeSwitch mode(family_.modes, family_.set_modes, true);
     check(PyObject_Vectorcall(family_.recorder(), borrowed.data(), borrowed.size(), nullptr));
   }
 

@@ -182,6 +182,10 @@ void PredictedState::predict_inference_mode(const HeldEffect& held, ValueCompari
   modes_of(held.effect->family).inference = held.effect->flag;
 }
 
+void PredictedState::predict_autocast_mode(const HeldEffect& held, ValueComparison&) {
+  modes_of(held.effect->family).autocast = AutocastState::of_word(held.effect->count);
+}
+
 void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison) const {
   if (comparison.difference()) return;
   PyObject* python = comparison.python_of(copy.object);
@@ -214,7 +218,7 @@ void PredictedState::compare(ValueComparison& comparison) const {
   }
   for (const FamilyModes& expected : modes_)
     if (expected.modes != expected.read())
-      comparison.differ("the grad or inference mode", "another one than in Python");
+      comparison.differ("the grad mode, the inference mode or autocast", "another one than in Python");
 }
 
 }  // namespace md

@@ -4,6 +4,7 @@
 
 #include "autograd/record.h"
 #include "base/host_hooks.h"
+#include "frontends/autocast.h"
 #include "frontends/promotion.h"
 #include "tensor/kernels/pointwise_fast_path.h"
 #include "tensor/ops/gradient_flow.h"
@@ -101,6 +102,11 @@ void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tens
 }  // namespace
 
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
+  if (row.follows_autocast() && tensor_modes().autocast.enabled) autocast_args(row, args);
+  return apply_as_given(row, args);
+}
+
+std::vector<Tensor> apply_as_given(const OpRow& row, std::span<Arg> args) {
   tell_listener();
   bool some_input_does = any_requires_grad(args);
   if (row.promotion != Promotion::None) cast_args(row, args);

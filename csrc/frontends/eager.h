@@ -7,8 +7,10 @@
 
 namespace md {
 
-// args: complete, in schema order; cast in place. For real, fake and recording tensors alike.
+// args: complete, in schema order; cast in place, by autocast first. For real, fake and recording tensors alike.
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args);
+// The same without autocast: what is written to a tensor that the caller passed.
+std::vector<Tensor> apply_as_given(const OpRow& row, std::span<Arg> args);
 
 // The first result of the op with this name; trailing defaults are filled in.
 Tensor apply_named(const char* op, std::vector<Arg> args);

@@ -127,7 +127,7 @@ std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<c
           "requires grad.");
   }
   if (wrote_directly(row, args, targets)) return written;
-  std::vector<Tensor> results = apply_op(row, args);
+  std::vector<Tensor> results = apply_as_given(row, args);
   if (results.size() != targets.size()) {
     raise(ErrorKind::Type, python_name(row), "(): argument 'out' must have ", results.size(), " tensor(s), got ",
           targets.size());

@@ -15,6 +15,7 @@
 #include "cpython/ref.h"
 #include "tensor/ops/op_row.h"
 #include "tensor/tensor.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 
@@ -58,25 +59,34 @@ using StateWords = std::array<uint64_t, 4>;
 // The modes among them that programs switch inside functions.
 struct GradModes {
   bool grad = true, inference = false;
+  AutocastState autocast = {};  // of our own tensors
   bool records_gradient() const { return grad && !inference; }
   bool operator==(const GradModes&) const = default;
 };
 
-// Switches a library's grad mode for as long, where it is another one.
-class GradSwitch {
+// Switches a library's modes for as long, where they are others: its grad mode, or all of them.
+class ModeSwitch {
  public:
-  GradSwitch(GradModes (*modes)(), void (*set_modes)(const GradModes& modes), bool is_on)
-      : set_modes_(set_modes), before_(modes()), is_switched_(before_.grad != is_on) {
-    if (is_switched_) set_modes_({is_on, before_.inference});
+  using Read = GradModes (*)();
+  using Write = void (*)(const GradModes& modes);
+  ModeSwitch(Read modes, Write set_modes, const GradModes& during)
+      : set_modes_(set_modes), before_(modes()), is_switched_(before_ != during) {
+    if (is_switched_) set_modes_(during);
   }
-  ~GradSwitch() {
+  ModeSwitch(Read modes, Write set_modes, bool grad) : ModeSwitch(modes, set_modes, with_grad(modes(), grad)) {}
+  ~ModeSwitch() {
     if (is_switched_) set_modes_(before_);
   }
-  GradSwitch(const GradSwitch&) = delete;
-  GradSwitch& operator=(const GradSwitch&) = delete;
+  ModeSwitch(const ModeSwitch&) = delete;
+  ModeSwitch& operator=(const ModeSwitch&) = delete;
 
  private:
-  void (*set_modes_)(const GradModes& modes);
+  static GradModes with_grad(GradModes modes, bool grad) {
+    modes.grad = grad;
+    return modes;
+  }
+
+  Write set_modes_;
   GradModes before_;
   bool is_switched_;
 };

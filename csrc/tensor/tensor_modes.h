@@ -6,9 +6,21 @@
 
 namespace md {
 
+// In which dtypes the rows of the op table with a rule of autocast compute.
+struct AutocastState {
+  bool enabled = false;
+  bool keeps_casts = true;        // of parameters, until it is off
+  DType dtype = DType::bfloat16;  // of kLowPrecision; read while it is off, too
+  bool operator==(const AutocastState&) const = default;
+  // All of it as one number, and back.
+  int word() const { return int{enabled} | int{keeps_casts} << 1 | static_cast<int>(dtype) << 2; }
+  static AutocastState of_word(int word) { return {(word & 1) != 0, (word & 2) != 0, static_cast<DType>(word >> 2)}; }
+};
+
 struct TensorModes {
   bool grad_enabled = true;
   bool inference_mode = false;
+  AutocastState autocast = {};
 };
 TensorModes& tensor_modes();  // of this thread
 

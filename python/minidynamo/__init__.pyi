@@ -197,7 +197,12 @@ from .signal.periodic_windows import kaiser_window as kaiser_window
 from .nn.functional.native_forms import kl_div as kl_div
 from .nn.functional.native_forms import margin_ranking_loss as margin_ranking_loss
 from .nn.functional.native_forms import poisson_nll_loss as poisson_nll_loss
+from .amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from .amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from .amp.autocast_mode import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
 from .sparse import spmm as spmm
 from .fft.short_time import stft as stft

@@ -720,6 +720,9 @@ def test_global_state():
         assert program.explain(()) == "GLOBAL_STATE changed: default_dtype"
     finally:
         minidynamo.set_default_dtype(minidynamo.float32)
+    with minidynamo.autocast("cpu"):
+        assert program.explain(()) == "GLOBAL_STATE changed: autocast"
+        assert sealed(add).lines()[0].endswith(" default_dtype=float32 autocast=bfloat16")
     assert program.check(())
 
 

@@ -4,6 +4,7 @@
 #include "autograd/saved_tensor.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
+#include "frontends/autocast.h"
 #include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
 #include "frontends/layout_object.h"
@@ -66,28 +67,55 @@ bool watches_gradients() { return node_observer.load() != nullptr || has_saved_t
 
 constexpr GradientAccess kGradients{.get = plain_gradient, .set = put_gradient, .are_watched = watches_gradients};
 
+// One word of the state.
+struct DTypeState {
+  DType default_dtype;
+  AutocastState autocast;
+};
+constexpr int kDTypeBits = 8;
+uint64_t word_of(const DTypeState& state) {
+  return static_cast<uint64_t>(state.default_dtype) | static_cast<uint64_t>(state.autocast.word()) << kDTypeBits;
+}
+DTypeState dtypes_in(uint64_t word) {
+  return {static_cast<DType>(word & ((1 << kDTypeBits) - 1)),
+          AutocastState::of_word(static_cast<int>(word >> kDTypeBits))};
+}
+
 StateWords state() {
   const TensorModes& modes = tensor_modes();
-  return {modes.grad_enabled, modes.inference_mode, static_cast<uint64_t>(default_dtype()), watches_gradients()};
+  return {modes.grad_enabled, modes.inference_mode, word_of({default_dtype(), modes.autocast}), watches_gradients()};
 }
 
 std::string state_text(const StateWords& words) {
   auto word = [](uint64_t value) { return value != 0 ? "True" : "False"; };
+  DTypeState dtypes = dtypes_in(words[2]);
+  std::string autocast = dtypes.autocast.enabled ? str_cat(" autocast=", row(dtypes.autocast.dtype).name) : "";
   return str_cat("grad_mode=", word(words[0]), " inference_mode=", word(words[1]),
-                 " default_dtype=", row(static_cast<DType>(words[2])).name);
+                 " default_dtype=", row(dtypes.default_dtype).name, autocast);
 }
 
 std::string state_difference(const StateWords& expected, const StateWords& now) {
-  static constexpr const char* kNames[] = {" grad_mode", " inference_mode", " default_dtype", " watched_gradients"};
   std::string text;
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (expected[i] != now[i]) text += kNames[i];
+  auto name = [&](const char* part, bool differs) { text += differs ? part : ""; };
+  DTypeState dtypes_expected = dtypes_in(expected[2]), dtypes_now = dtypes_in(now[2]);
+  name(" grad_mode", expected[0] != now[0]);
+  name(" inference_mode", expected[1] != now[1]);
+  name(" default_dtype", dtypes_expected.default_dtype != dtypes_now.default_dtype);
+  name(" autocast", dtypes_expected.autocast != dtypes_now.autocast);
+  name(" watched_gradients", expected[3] != now[3]);
   return text;
 }
 
-GradModes modes() { return {tensor_modes().grad_enabled, tensor_modes().inference_mode}; }
+GradModes modes() {
+  const TensorModes& now = tensor_modes();
+  return {now.grad_enabled, now.inference_mode, now.autocast};
+}
 
-void set_modes(const GradModes& modes) { tensor_modes() = {modes.grad, modes.inference}; }
+void set_modes(const GradModes& modes) {
+  tensor_modes().grad_enabled = modes.grad;
+  tensor_modes().inference_mode = modes.inference;
+  exchange_autocast(modes.autocast);
+}
 
 // ---- language
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "frontends/autocast.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
@@ -233,6 +234,47 @@ PyObject* exchange_inference_mode(PyObject*, PyObject* value) {
     return Ref::share(std::exchange(tensor_modes().inference_mode, enabled) ? Py_True : Py_False);
   });
 }
+// Sets autocast of this thread but for what `change` leaves; returns what it was.
+template <typename Change>
+AutocastState changed_autocast(Change change) {
+  AutocastState state = tensor_modes().autocast;
+  change(state);
+  return exchange_autocast(state);
+}
+PyObject* exchange_autocast_enabled(PyObject*, PyObject* value) {
+  return guarded([&] {
+    bool enabled = read_bool("set_autocast_enabled", "enabled", value, true);
+    AutocastState before = changed_autocast([&](AutocastState& state) { state.enabled = enabled; });
+    return Ref::share(before.enabled ? Py_True : Py_False);
+  });
+}
+PyObject* exchange_autocast_cache(PyObject*, PyObject* value) {
+  return guarded([&] {
+    bool enabled = read_bool("set_autocast_cache_enabled", "enabled", value, true);
+    AutocastState before = changed_autocast([&](AutocastState& state) { state.keeps_casts = enabled; });
+    return Ref::share(before.keeps_casts ? Py_True : Py_False);
+  });
+}
+PyObject* exchange_autocast_dtype(PyObject*, PyObject* value) {
+  return guarded([&] {
+    std::optional<DType> dtype = dtype_from_python(value);
+    if (!dtype) raise(ErrorKind::Type, "dtype must be a torch.dtype (got ", Py_TYPE(value)->tp_name, ")");
+    AutocastState before = changed_autocast([&](AutocastState& state) { state.dtype = *dtype; });
+    return Ref::share(dtype_to_python(before.dtype));
+  });
+}
+PyObject* is_autocasting(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().autocast.enabled); }
+PyObject* is_autocast_cache_enabled(PyObject*, PyObject*) {
+  return PyBool_FromLong(tensor_modes().autocast.keeps_casts);
+}
+PyObject* autocast_dtype_function(PyObject*, PyObject*) {
+  return Py_NewRef(dtype_to_python(tensor_modes().autocast.dtype).get());
+}
+PyObject* clear_autocast_cache(PyObject*, PyObject*) {
+  drop_kept_casts();
+  Py_RETURN_NONE;
+}
+
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().grad_enabled); }
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(tensor_modes().inference_mode); }
 
@@ -369,6 +411,17 @@ PyMethodDef functions[] = {
     {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
     {"_exchange_inference_mode", exchange_inference_mode, METH_O,
      "Sets inference mode of this thread; returns what it was."},
+    {"_exchange_autocast_enabled", exchange_autocast_enabled, METH_O,
+     "Sets whether autocast is on in this thread; returns what it was."},
+    {"_exchange_autocast_dtype", exchange_autocast_dtype, METH_O,
+     "Sets the dtype of autocast in this thread; returns what it was."},
+    {"_exchange_autocast_cache", exchange_autocast_cache, METH_O,
+     "Sets whether autocast of this thread keeps casts of parameters; returns what it was."},
+    {"_is_autocasting", is_autocasting, METH_NOARGS, "Whether autocast is on in this thread."},
+    {"_autocast_dtype", autocast_dtype_function, METH_NOARGS, "The dtype of autocast in this thread."},
+    {"is_autocast_cache_enabled", is_autocast_cache_enabled, METH_NOARGS, "is_autocast_cache_enabled() -> bool"},
+    {"clear_autocast_cache", clear_autocast_cache, METH_NOARGS,
+     "clear_autocast_cache() -> None\n\nDrops the casts of parameters that autocast of this thread has kept."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
     {"_random_version", random_version, METH_NOARGS,

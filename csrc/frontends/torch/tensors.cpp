@@ -122,7 +122,7 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
   // Of an owner with a history, the view has one if the program made it so, in whatever mode it was.
-  std::optional<GradSwitch> mode;
+  std::optional<ModeSwitch> mode;
   if (whole.requires_grad && detached.step == Detached::Step::None) mode.emplace(modes, set_modes, view.requires_grad);
   Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));

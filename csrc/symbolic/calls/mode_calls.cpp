@@ -46,6 +46,37 @@ ValuePtr exchange_inference_mode(Tracer& tracer, const CallArgs& args) {
   return tracer.values().boolean(std::exchange(tracer.builder().modes().inference, value));
 }
 
+// Autocast at the current point of the trace.
+AutocastState& autocast_state(Tracer& tracer) {
+  tracer.guards().global_state(default_family());
+  return tracer.builder().modes().autocast;
+}
+
+ValuePtr exchange_autocast_enabled(Tracer& tracer, const CallArgs& args) {
+  bool value = bool_argument(tracer, args);
+  return tracer.values().boolean(std::exchange(autocast_state(tracer).enabled, value));
+}
+
+ValuePtr exchange_autocast_cache(Tracer& tracer, const CallArgs& args) {
+  bool value = bool_argument(tracer, args);
+  return tracer.values().boolean(std::exchange(autocast_state(tracer).keeps_casts, value));
+}
+
+ValuePtr exchange_autocast_dtype(Tracer& tracer, const CallArgs& args) {
+  Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
+  std::optional<DType> dtype = value && Py_IS_TYPE(value.get(), dtype_type()) ? dtype_from_python(value) : std::nullopt;
+  if (!dtype) raise_here();
+  return tracer.values().constant(dtype_to_python(std::exchange(autocast_state(tracer).dtype, *dtype)));
+}
+
+ValuePtr is_autocasting(Tracer& tracer) { return tracer.values().boolean(autocast_state(tracer).enabled); }
+ValuePtr is_autocast_cache_enabled(Tracer& tracer) {
+  return tracer.values().boolean(autocast_state(tracer).keeps_casts);
+}
+ValuePtr autocast_dtype(Tracer& tracer) {
+  return tracer.values().constant(dtype_to_python(autocast_state(tracer).dtype));
+}
+
 ValuePtr is_grad_enabled(Tracer& tracer) {
   tracer.guards().global_state(default_family());
   return tracer.values().boolean(tracer.builder().modes().grad && !tracer.builder().modes().inference);
@@ -294,6 +325,13 @@ struct ModeCallRow {
 };
 constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"exchange_inference_mode", exchange_inference_mode},
+                                 {"exchange_autocast_enabled", exchange_autocast_enabled},
+                                 {"exchange_autocast_dtype", exchange_autocast_dtype},
+                                 {"exchange_autocast_cache", exchange_autocast_cache},
+                                 {"is_autocasting", without_arguments<is_autocasting>},
+                                 {"autocast_dtype", without_arguments<autocast_dtype>},
+                                 {"is_autocast_cache_enabled", without_arguments<is_autocast_cache_enabled>},
+                                 {"clear_autocast_cache", without_arguments<nothing>},
                                  {"is_grad_enabled", without_arguments<is_grad_enabled>},
                                  {"exchange_error_on_graph_break", exchange_error_on_graph_break},
                                  {"error_on_graph_break", without_arguments<error_on_graph_break>},

@@ -36,6 +36,11 @@ void log_state(Tracer& tracer) {
     };
     log_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
     log_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
+    if (modes.now.autocast == modes.logged.autocast) continue;
+    PendingEffect change{EffectKind::AutocastMode, nullptr, nullptr, nullptr};
+    change.family = modes.family;
+    change.count = (modes.logged.autocast = modes.now.autocast).word();
+    tracer.effects().add(std::move(change));
   }
 }
 

@@ -189,6 +189,10 @@ void RegionFinisher::add_effects() {
     };
     add_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
     add_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
+    if (modes.now.autocast == modes.logged.autocast) continue;
+    Effect& effect = snapshot_.effects.emplace_back(Effect{EffectKind::AutocastMode});
+    effect.family = modes.family;
+    effect.count = modes.now.autocast.word();
   }
 }
 

@@ -113,21 +113,23 @@ class Border {
   std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}
 };
 
-// The library records the operations of a stand-in, or nothing does.
+// The library records the operations of a stand-in, or nothing does. Our autocast is not the library's.
 class ModesOfLibrary {
  public:
   ModesOfLibrary(GraphBuilder& builder, const TensorFamily& library)
-      : builder_(builder), before_(builder.modes(default_family()).grad) {
+      : builder_(builder), before_(builder.modes(default_family())) {
     bool records = library.recorder != nullptr && builder.modes(library).records_gradient();
-    builder.modes(default_family()).grad = records;
+    GradModes& modes = builder.modes(default_family());
+    modes.grad = records;
+    modes.autocast.enabled = false;
   }
-  ~ModesOfLibrary() { builder_.modes(default_family()).grad = before_; }
+  ~ModesOfLibrary() { builder_.modes(default_family()) = before_; }
   ModesOfLibrary(const ModesOfLibrary&) = delete;
   ModesOfLibrary& operator=(const ModesOfLibrary&) = delete;
 
  private:
   GraphBuilder& builder_;
-  bool before_;
+  GradModes before_;
 };
 
 }  // namespace

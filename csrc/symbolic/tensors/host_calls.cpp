@@ -51,7 +51,7 @@ struct Context {
   bool is_number = false;
   std::shared_ptr<const LibraryCall> library;
   size_t described_frames = 0;  // number of frames in the snapshot
-  bool grad_mode, inference_mode;
+  GradModes modes;
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
   int root_instruction;
@@ -67,9 +67,8 @@ struct Context {
 // Sets the modes of the call for a scope.
 class ModesScope {
  public:
-  ModesScope(bool grad_mode, bool inference_mode) : before_(tensor_modes()) {
-    tensor_modes().grad_enabled = grad_mode;
-    tensor_modes().inference_mode = inference_mode;
+  explicit ModesScope(const GradModes& modes) : before_(tensor_modes()) {
+    tensor_modes() = {modes.grad, modes.inference, modes.autocast};
   }
   ~ModesScope() { tensor_modes() = before_; }
   ModesScope(const ModesScope&) = delete;
@@ -180,7 +179,7 @@ struct HostCallRun {
     try {
       ServingCode serving;
       HostCallFramesScope no_frames(nullptr);
-      ModesScope modes(context.grad_mode, context.inference_mode);
+      ModesScope modes(context.modes);
       Ref result = context.library ? context.library->call(given, self)
                                    : Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
       if (!result) throw PythonError();
@@ -414,8 +413,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   for (size_t i = 0; i < request.results.size(); ++i)
     if (is_symbolic(request.results[i])) context->sized.push_back(i);
   context->site = site;
-  context->grad_mode = tracer.builder().modes().grad;
-  context->inference_mode = tracer.builder().modes().inference;
+  context->modes = tracer.builder().modes();
   std::vector<size_t> outs;
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands = node_operands_of(operands, *context);

@@ -4,6 +4,7 @@
 
 #include "autograd/saved_tensor.h"
 #include "frontends/arg_binding.h"
+#include "frontends/autocast.h"
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
 #include "graph/failing_ops.h"
@@ -58,6 +59,7 @@ class OpCapture {
     if (row_->kind == OpKind::Random) refuse_other_generator();
     if (row_->has(kEagerOnly)) take_size_from_data();
     refuse_new_leaves();
+    autocast_operands();
     promote_operands();
     give_numbers_their_dtype();
     if (family_->result_strides != nullptr && row_->pointwise >= 0) lay_out_operands();
@@ -388,6 +390,38 @@ class OpCapture {
     if (tracer_.graph().info(ref).spec.dtype == dtype) return ref;
     Node* node = tracer_.builder().add_op(*row, {ref, dtype});
     return {node, 0};
+  }
+
+  template <typename Visit>
+  void for_each_tensor_operand(Visit visit) {
+    for (Operand& operand : operands_) {
+      if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && !tracer_.graph().info(*ref).is_scalar)
+        visit(*ref);
+      if (auto* refs = std::get_if<std::vector<ValueRef>>(&operand)) std::ranges::for_each(*refs, visit);
+    }
+  }
+
+  void autocast_operands() {
+    if (family_ != &default_family() || !row_->follows_autocast()) return;
+    const AutocastState& state = tracer_.builder().modes().autocast;
+    if (!state.enabled) return;
+    std::vector<DType> dtypes;
+    for_each_tensor_operand([&](ValueRef ref) { dtypes.push_back(tracer_.graph().info(ref).spec.dtype); });
+    DType target = autocast_target(state, dtypes);
+    for_each_tensor_operand([&](ValueRef& ref) {
+      DType dtype = tracer_.graph().info(ref).spec.dtype;
+      if (dtype == target || !is_autocast_eligible(dtype)) return;
+      ref = cast(ref, target);
+      viewed_at_ = -1;  // a view of what nothing else refers to
+    });
+  }
+
+  DType autocast_target(const AutocastState& state, std::span<const DType> dtypes) const {
+    try {
+      return autocast_dtype(*row_, state.dtype, dtypes);
+    } catch (const Error&) {
+      raise_here();
+    }
   }
 
   void promote_operands() {

@@ -120,6 +120,27 @@ bool has_in_place_form(const OpRow& row) {
   return (row.variants & (kInPlace | kOperator)) != 0 || row.kind == OpKind::Write;
 }
 
+namespace {
+
+// Without autocast: what the result is written to was passed by the caller.
+ValuePtr call_as_given(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form) {
+  class Pause {
+   public:
+    explicit Pause(GraphBuilder& builder)
+        : builder_(builder), before_(std::exchange(builder.modes().autocast.enabled, false)) {}
+    ~Pause() { builder_.modes().autocast.enabled = before_; }
+    Pause(const Pause&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    bool before_;
+  };
+  Pause pause(tracer.builder());
+  return call_op(tracer, row, args, form);
+}
+
+}  // namespace
+
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
@@ -128,7 +149,7 @@ ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   refuse_gradient(tracer, op, self, *self);
   check_reads(tracer, row, op, self, args, 1);
   if (has_expanded_dim(self->spec)) raise_here();
-  ValuePtr result = call_op(tracer, row, args, CallForm::Method);
+  ValuePtr result = call_as_given(tracer, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   // cumsum_ and cumprod_ refuse another dtype.
@@ -178,7 +199,7 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
     check_reads(tracer, row, op, as<TensorValue>(target), plain, 0);
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
-  ValuePtr result = call_op(tracer, row, plain, form);
+  ValuePtr result = call_as_given(tracer, row, plain, form);
   auto* several = as<SequenceValue>(result);
   std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
   if (results.size() != targets.size()) raise_here();

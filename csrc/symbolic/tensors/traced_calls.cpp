@@ -250,6 +250,7 @@ class TracedScope {
     capture.outer = std::exchange(innermost, &capture);
     tensor_modes().grad_enabled = capture.tracer.builder().modes().grad;
     tensor_modes().inference_mode = capture.tracer.builder().modes().inference;
+    tensor_modes().autocast = capture.tracer.builder().modes().autocast;
     capture.tracer.guards().global_state(default_family());
     if (&capture.family != &default_family()) {
       library_modes_ = capture.family.modes();

@@ -82,7 +82,8 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber:
 // the value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise.
 // kUncounted: a view whose writes are not counted as those of the tensor that it views. kTakesComplex: its tensors may
-// be complex.
+// be complex. Under autocast (frontends/autocast.h), kLowPrecision: it computes in autocast's dtype; kFullPrecision: in
+// float32; kWidestPrecision: in the widest dtype among its operands.
 enum OpTrait : uint16_t {
   kPlain = 0,
   kEagerOnly = 1,
@@ -94,6 +95,9 @@ enum OpTrait : uint16_t {
   kChoosesByNumber = 64,
   kUncounted = 128,
   kTakesComplex = 256,
+  kLowPrecision = 512,
+  kFullPrecision = 1024,
+  kWidestPrecision = 2048,
 };
 
 // The role of an op for passes and fusion, which never look at its name.
@@ -147,6 +151,7 @@ struct OpRow {
   HostCall host_call = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }
+  bool follows_autocast() const { return (traits.bits & (kLowPrecision | kFullPrecision | kWidestPrecision)) != 0; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
   // Whether minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && !schema.returns.empty(); }

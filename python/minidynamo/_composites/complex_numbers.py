@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .autocast import full_precision, is_autocasting
 from .registry import composite, in_place, prims, require_tensor
 
 TYPE_CHECKING = False
@@ -44,6 +45,8 @@ def imag(input: Tensor) -> Tensor:
 @composite("function")
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     """The complex numbers of these magnitudes and angles."""
+    if out is None and is_autocasting():
+        return full_precision(polar, abs, angle)
     require_tensor("polar", abs, "abs")
     require_tensor("polar", angle, "angle")
     result = minidynamo.complex(abs * angle.cos(), abs * angle.sin())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .autocast import as_given, is_autocasting
 from .pointwise import in_one_dtype
 from .registry import composite, require_tensor, require_tensors, wrapped_dim
 
@@ -91,6 +92,8 @@ def column_stack(tensors: Any) -> Tensor:
 @composite("function")
 def block_diag(*tensors: Any) -> Tensor:
     """The matrix with the given ones along its diagonal, zero elsewhere; vectors are rows."""
+    if is_autocasting():
+        return as_given(block_diag, *tensors)
     require_tensors("block_diag", tensors)
     if len(tensors) == 0:
         return minidynamo.empty(1, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .autocast import as_given, full_precision, is_autocasting, low_precision
 from .registry import (
     composite,
     in_place,
@@ -297,6 +298,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         height = height * a.shape[dim]
     for dim in columns:
         width = width * b.shape[dim]
+    if is_autocasting() and height == 1 and width == 1:
+        # torch multiplies and sums, where the result is one number.
+        return as_given(tensordot, a, b, (of_a, of_b))
     left = a.permute(rows + of_a).reshape(height, summed)
     right = b.permute(of_b + columns).reshape(summed, width)
     return left.matmul(right).reshape(sizes)
@@ -321,6 +325,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @composite("function method")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product of vectors of three elements along dim: by default the first dim of size 3."""
+    if is_autocasting():
+        return as_given(cross, input, other, dim)
     require_tensor("cross", input)
     require_tensor("cross", other, "other")
     if input.dim() != other.dim():
@@ -353,6 +359,8 @@ def broadcast_pair(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 @composite("function")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances between the rows of x1 (..., P, M) and those of x2 (..., R, M): (..., P, R)."""
+    if is_autocasting():
+        return full_precision(cdist, x1, x2, p, compute_mode)
     require_tensor("cdist", x1, "x1")
     require_tensor("cdist", x2, "x2")
     for name, tensor in (("X1", x1), ("X2", x2)):
@@ -409,6 +417,8 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @composite("function method")
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
+    if is_autocasting():
+        return full_precision(trace, input)
     require_tensor("trace", input)
     if input.dim() != 2:
         raise RuntimeError(f"[trace] expected a matrix; shape {tuple(input.shape)}")
@@ -451,6 +461,8 @@ def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype:
 @composite("function method")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
+    if is_autocasting():
+        return low_precision(baddbmm, input, batch1, batch2, beta=beta, alpha=alpha)
     require_tensor("baddbmm", input)
     require_held(widened(input)[0].dtype, beta, alpha)
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)), beta, alpha, batch1.dtype)
@@ -459,6 +471,8 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 @composite("function method")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha times the sum of the products of two stacks of matrices."""
+    if is_autocasting():
+        return low_precision(addbmm, input, batch1, batch2, beta=beta, alpha=alpha)
     require_tensor("addbmm", input)
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)).sum(0), beta, alpha, batch1.dtype)
 
@@ -466,6 +480,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 @composite("method")
 def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """The in-place form of addbmm. A smaller input takes the sizes of the result, as torch's does."""
+    if is_autocasting():
+        return as_given(addbmm_, input, batch1, batch2, beta=beta, alpha=alpha)
     result = addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
     if result.shape == input.shape:
         return input.copy_(result)

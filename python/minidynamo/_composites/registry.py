@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import minidynamo
 
 from .. import _C
+from .autocast import as_given, is_autocasting
 
 # typing takes a while to import.
 TYPE_CHECKING = False
@@ -58,6 +59,8 @@ def kept_from_write(input: Tensor) -> Tensor:
 
 def _writing(function: Any, name: str) -> Callable[..., Any]:
     def write(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        if is_autocasting():
+            return as_given(write, input, *args, **keywords)
         result = function(kept_from_write(input), *args, **keywords)
         if not minidynamo.can_cast(result.dtype, input.dtype):
             raise RuntimeError(

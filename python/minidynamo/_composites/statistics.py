@@ -8,6 +8,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor, _as_size
+from .autocast import full_precision, is_autocasting
 from .registry import composite, fitted, prims, require_data, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
@@ -158,6 +159,8 @@ def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
     """The q-quantiles over dim or over all, q in [0, 1] a number or a vector, whose dim comes first."""
+    if is_autocasting():
+        return full_precision(quantile, input, q, dim, keepdim, interpolation=interpolation)
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
@@ -166,6 +169,8 @@ def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
     """quantile, ignoring NaN."""
+    if is_autocasting():
+        return full_precision(nanquantile, input, q, dim, keepdim, interpolation=interpolation)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 

@@ -7,6 +7,7 @@ import warnings
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import is_inexact, require_data, require_tensor
 from .transforms import fft, ifft, irfft, rfft
 
@@ -30,6 +31,21 @@ def stft(
     onesided: N is n_fft // 2 + 1, by default for real signals. return_complex=False: both parts in a last dim.
     RuntimeError for arguments that do not fit.
     """
+    if is_autocasting():
+        return full_precision(
+            stft,
+            input,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            center,
+            pad_mode,
+            normalized,
+            onesided,
+            return_complex,
+            align_to_window,
+        )
     require_tensor("stft", input)
     if center:
         if align_to_window is not None:

@@ -16,6 +16,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import prims, require_tensor, wrapped_dim, written
 
 Sizes = Sequence[int] | None
@@ -28,6 +29,8 @@ def fft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of one dim; the result is complex, with the dim's size n."""
+    if out is None and is_autocasting():
+        return full_precision(fft, input, n, dim, norm)
     return written(_complex("fft", input, *_one(n, dim), norm, False), out)
 
 
@@ -35,6 +38,8 @@ def ifft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of fft()."""
+    if out is None and is_autocasting():
+        return full_precision(ifft, input, n, dim, norm)
     return written(_complex("ifft", input, *_one(n, dim), norm, True), out)
 
 
@@ -42,6 +47,8 @@ def fft2(
     input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of two dims."""
+    if out is None and is_autocasting():
+        return full_precision(fft2, input, s, dim, norm)
     return written(_complex("fft2", input, s, dim, norm, False), out)
 
 
@@ -49,6 +56,8 @@ def ifft2(
     input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of fft2()."""
+    if out is None and is_autocasting():
+        return full_precision(ifft2, input, s, dim, norm)
     return written(_complex("ifft2", input, s, dim, norm, True), out)
 
 
@@ -56,6 +65,8 @@ def fftn(
     input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of several dims."""
+    if out is None and is_autocasting():
+        return full_precision(fftn, input, s, dim, norm)
     return written(_complex("fftn", input, s, dim, norm, False), out)
 
 
@@ -63,6 +74,8 @@ def ifftn(
     input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of fftn()."""
+    if out is None and is_autocasting():
+        return full_precision(ifftn, input, s, dim, norm)
     return written(_complex("ifftn", input, s, dim, norm, True), out)
 
 
@@ -70,6 +83,8 @@ def rfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers along one dim: n // 2 + 1 frequencies; the others are their conjugates."""
+    if out is None and is_autocasting():
+        return full_precision(rfft, input, n, dim, norm)
     return written(_halved("rfft", input, *_one(n, dim), norm, False), out)
 
 
@@ -77,6 +92,8 @@ def irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of rfft(); n is the size of the result, 2 * (input.shape[dim] - 1) if not given."""
+    if out is None and is_autocasting():
+        return full_precision(irfft, input, n, dim, norm)
     return written(_real("irfft", input, *_one(n, dim), norm, False), out)
 
 
@@ -84,6 +101,8 @@ def rfft2(
     input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers along two dims, the last of them halved."""
+    if out is None and is_autocasting():
+        return full_precision(rfft2, input, s, dim, norm)
     return written(_halved("rfft2", input, s, dim, norm, False), out)
 
 
@@ -91,6 +110,8 @@ def irfft2(
     input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of rfft2()."""
+    if out is None and is_autocasting():
+        return full_precision(irfft2, input, s, dim, norm)
     return written(_real("irfft2", input, s, dim, norm, False), out)
 
 
@@ -98,6 +119,8 @@ def rfftn(
     input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of real numbers along several dims, the last of them halved."""
+    if out is None and is_autocasting():
+        return full_precision(rfftn, input, s, dim, norm)
     return written(_halved("rfftn", input, s, dim, norm, False), out)
 
 
@@ -105,6 +128,8 @@ def irfftn(
     input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of rfftn()."""
+    if out is None and is_autocasting():
+        return full_precision(irfftn, input, s, dim, norm)
     return written(_real("irfftn", input, s, dim, norm, False), out)
 
 
@@ -112,6 +137,8 @@ def hfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The transform of numbers whose other half is their conjugate: real, with n elements."""
+    if out is None and is_autocasting():
+        return full_precision(hfft, input, n, dim, norm)
     return written(_real("hfft", input, *_one(n, dim), norm, True), out)
 
 
@@ -119,6 +146,8 @@ def ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """The inverse of hfft()."""
+    if out is None and is_autocasting():
+        return full_precision(ihfft, input, n, dim, norm)
     return written(_halved("ihfft", input, *_one(n, dim), norm, True), out)
 
 

@@ -7,6 +7,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import prims, require_tensor
 from .decompositions import adjoint
 from .solutions import solved
@@ -24,6 +25,8 @@ _eig = namedtuple("_eig", "eigenvalues eigenvectors")
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """(the inverses of square matrices, 0 or the number of the first pivot that is 0)."""
+    if is_autocasting():
+        return full_precision(inv_ex, A, check_errors=check_errors)
     _require_matrices("linalg.inv_ex", A)
     inverse, info = prims.linalg_inv_ex(A)
     if check_errors and bool((info != 0).any()):
@@ -47,6 +50,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(the Cholesky factors, 0 or the order of the first leading minor that is not positive)."""
+    if is_autocasting():
+        return full_precision(cholesky_ex, A, upper=upper, check_errors=check_errors)
     _require_matrices("linalg.cholesky_ex", A)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError("linalg.cholesky_ex: A must be batches of square matrices")
@@ -60,11 +65,15 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 def eig(A: Tensor) -> Any:
     """(complex eigenvalues, complex eigenvectors in columns) of square matrices. LinAlgError without convergence."""
+    if is_autocasting():
+        return full_precision(eig, A)
     require_tensor("linalg.eig", A, "A")
     return _eig(*prims.linalg_eig(A))
 
 
 def eigvals(A: Tensor) -> Tensor:
     """The complex eigenvalues of square matrices."""
+    if is_autocasting():
+        return full_precision(eigvals, A)
     require_tensor("linalg.eigvals", A, "A")
     return prims.linalg_eigvals(A)

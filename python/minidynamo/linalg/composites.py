@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import composite, require_tensor
 from . import decompositions, norms, solutions
 
@@ -23,6 +24,8 @@ for _name in ("cholesky_solve", "cholesky_inverse", "logdet"):
 @composite("function method")
 def inverse(input: Tensor) -> Tensor:
     """linalg.inv."""
+    if is_autocasting():
+        return full_precision(inverse, input)
     require_tensor("inverse", input)
     return solutions.inv(input)
 
@@ -30,6 +33,8 @@ def inverse(input: Tensor) -> Tensor:
 @composite("function method")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """linalg.pinv with rtol=rcond."""
+    if is_autocasting():
+        return full_precision(pinverse, input, rcond)
     require_tensor("pinverse", input)
     return decompositions.pinv(input, rtol=rcond)
 
@@ -37,6 +42,8 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite("function method")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """linalg.cholesky."""
+    if is_autocasting():
+        return full_precision(cholesky, input, upper)
     require_tensor("cholesky", input)
     return decompositions.cholesky(input, upper=upper)
 
@@ -44,6 +51,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 @composite("function method")
 def qr(input: Tensor, some: bool = True) -> Any:
     """linalg.qr: complete without some."""
+    if is_autocasting():
+        return full_precision(qr, input, some)
     require_tensor("qr", input)
     return decompositions.qr(input, "reduced" if some else "complete")
 
@@ -51,6 +60,8 @@ def qr(input: Tensor, some: bool = True) -> Any:
 @composite("function method")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with U @ diag(S) @ V.mT = input: square U and V without some, zeros for them without compute_uv."""
+    if is_autocasting():
+        return full_precision(svd, input, some, compute_uv)
     require_tensor("svd", input)
     if not compute_uv:
         stack, (rows, columns) = input.shape[:-2], input.shape[-2:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting, require_wide
 from .._composites.registry import prims, require_tensor
 
 TYPE_CHECKING = False
@@ -23,6 +24,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     A (..., n, n) is symmetric and positive definite; only the requested triangle is read. Raises LinAlgError if A is
     not positive definite.
     """
+    if is_autocasting():
+        return full_precision(cholesky, A, upper=upper)
     require_tensor("linalg.cholesky", A, "A")
     if upper and A.dim() >= 2:
         return adjoint(prims.linalg_cholesky(adjoint(A)).contiguous())
@@ -35,6 +38,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     mode "reduced": Q (..., m, k) and R (..., k, n), where k = min(m, n). "complete": Q (..., m, m) and R (..., m, n).
     "r": as reduced, but Q is not computed and is empty.
     """
+    if is_autocasting():
+        return full_precision(qr, A, mode)
     require_tensor("linalg.qr", A, "A")
     return prims.linalg_qr(A, mode)
 
@@ -45,6 +50,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     U is (..., m, m) and Vh (..., n, n), without full_matrices (..., m, k) and (..., k, n), where k = min(m, n).
     driver chooses among algorithms elsewhere and has to be None. Raises LinAlgError if the algorithm does not converge.
     """
+    if is_autocasting():
+        return full_precision(svd, A, full_matrices, driver=driver)
     require_tensor("linalg.svd", A, "A")
     _no_driver("svd", driver)
     return prims.linalg_svd(A, "full" if full_matrices else "reduced")
@@ -52,6 +59,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of A (..., m, n), the largest first: (..., min(m, n))."""
+    if is_autocasting():
+        return full_precision(svdvals, A, driver=driver)
     require_tensor("linalg.svdvals", A, "A")
     _no_driver("svdvals", driver)
     return prims.linalg_svdvals(A)
@@ -67,12 +76,16 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     Only the lower triangle is read, with UPLO="U" the upper one. Raises LinAlgError if the algorithm does not converge.
     """
+    if is_autocasting():
+        return full_precision(eigh, A, UPLO)
     require_tensor("linalg.eigh", A, "A")
     return prims.linalg_eigh(A, UPLO.upper())
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric A (..., n, n), the smallest first: (..., n)."""
+    if is_autocasting():
+        return full_precision(eigvalsh, A, UPLO)
     require_tensor("linalg.eigvalsh", A, "A")
     return prims.linalg_eigvalsh(A, UPLO.upper())
 
@@ -96,6 +109,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     epsilon, or 0 where atol is given; rcond is an older name of it. hermitian=True takes A for symmetric.
     """
     require_tensor("linalg.pinv", A, "A")
+    require_wide("linalg_pinv", A)
     rtol = rcond if rtol is None else rtol
     if hermitian:
         values, vectors = eigh(A)
@@ -116,6 +130,8 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     rtol is by default max(m, n) times the dtype's epsilon, or 0 where atol is given; tol is an older name of atol.
     hermitian=True takes A for symmetric. 0 for matrices without elements.
     """
+    if is_autocasting():
+        return full_precision(matrix_rank, A, tol, hermitian, atol=atol, rtol=rtol)
     require_tensor("linalg.matrix_rank", A, "A")
     if A.dim() >= 2 and A.is_floating_point() and A.numel() == 0:
         return minidynamo.zeros(A.shape[:-2], dtype=minidynamo.int64)

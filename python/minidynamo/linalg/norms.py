@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting, low_precision, require_wide
 from .._composites.registry import require_tensor, wrapped_dim
 from .decompositions import svdvals
 from .solutions import inv
@@ -83,6 +84,7 @@ def _largest(values: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 
 def _of_singular_values(A: Tensor, rows: int, columns: int, keepdim: bool, reduced: Any) -> Tensor:
+    require_wide("linalg_matrix_norm", A)
     norms = reduced(svdvals(A.movedim((rows, columns), (-2, -1))))
     if not keepdim:
         return norms
@@ -117,6 +119,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     Infinite for a singular matrix where p is None, 2 or -2; otherwise that raises LinAlgError. 0 for matrices without
     elements.
     """
+    if is_autocasting():
+        return full_precision(cond, A, p)
     require_tensor("linalg.cond", A, "A")
     if not isinstance(p, str) and A.dim() >= 2 and A.is_floating_point() and A.numel() == 0:
         return A.new_zeros(A.shape[:-2])
@@ -188,6 +192,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sums of products along dim; other dims broadcast. Of two vectors the dot product, whatever dim is."""
+    if is_autocasting():
+        return low_precision(vecdot, x, y, dim=dim)
     require_tensor("linalg.vecdot", x, "x")
     require_tensor("linalg.vecdot", y, "y")
     _floating("linalg_vecdot", x, None)

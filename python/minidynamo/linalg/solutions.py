@@ -7,6 +7,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import prims, require_tensor
 from .decompositions import det, matrix_rank
 
@@ -19,6 +20,8 @@ _lstsq = namedtuple("_lstsq", "solution residuals rank singular_values")
 
 def inv(A: Tensor) -> Tensor:
     """The inverses of square matrices A (..., n, n). Raises LinAlgError for a singular one."""
+    if is_autocasting():
+        return full_precision(inv, A)
     require_tensor("linalg.inv", A, "A")
     return prims.linalg_inv(A)
 
@@ -41,6 +44,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     Leading dims broadcast. Raises LinAlgError for a singular matrix.
     """
+    if is_autocasting():
+        return full_precision(solve, A, B, left=left)
     require_tensor("linalg.solve", A, "A")
     require_tensor("linalg.solve", B, "B")
     return solved(A, B, left, lambda A, B: (prims.linalg_solve(A, B), None))[0]
@@ -101,6 +106,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     > n, with the latter two only if every matrix has the rank n; with these singular_values (..., min(m, n)) are those
     of A, and with "gels" rank is empty. By default, "gelsy", both others are.
     """
+    if is_autocasting():
+        return full_precision(lstsq, A, B, rcond, driver=driver)
     require_tensor("linalg.lstsq", A, "A")
     require_tensor("linalg.lstsq", B, "B")
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
@@ -136,6 +143,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its dims from `ind` on to those before: tensordot(tensorinv(A), A, ind) is the
     identity.
     """
+    if is_autocasting():
+        return full_precision(tensorinv, A, ind)
     require_tensor("linalg.tensorinv", A, "A")
     if ind <= 0:
         raise RuntimeError(f"[linalg_tensorinv] expected a strictly positive integer for 'ind', but got {ind}")
@@ -150,6 +159,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X of tensordot(A, X, X.dim()) = B. dims are moved to the end of A before."""
+    if is_autocasting():
+        return full_precision(tensorsolve, A, B, dims)
     require_tensor("linalg.tensorsolve", A, "A")
     require_tensor("linalg.tensorsolve", B, "B")
     if dims is not None:
@@ -165,6 +176,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X of A @ X = B (..., n, k), where L (..., n, n) is A's Cholesky factor, lower triangular unless upper=True."""
+    if is_autocasting():
+        return full_precision(cholesky_solve, B, L, upper)
     require_tensor("cholesky_solve", B, "B")
     require_tensor("cholesky_solve", L, "L")
     if upper:
@@ -174,6 +187,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is L (..., n, n), lower triangular unless upper=True."""
+    if is_autocasting():
+        return full_precision(cholesky_inverse, L, upper)
     require_tensor("cholesky_inverse", L, "L")
     return cholesky_solve(_ones(L).expand(L.shape), L, upper=upper)
 

@@ -7,6 +7,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import full_precision, is_autocasting
 from .._composites.registry import composite, is_inexact, is_narrow, prims, require_tensor
 from .decompositions import adjoint as _adjoint
 from .solutions import _one_stack, solve_triangular
@@ -97,6 +98,8 @@ def lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 @composite("function method")
 def lu_solve_of(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of A @ X = b, by the result of lu_factor(A)."""
+    if is_autocasting():
+        return full_precision(lu_solve_of, b, LU_data, LU_pivots)
     require_tensor("lu_solve", b, "b")
     return lu_solve(LU_data, LU_pivots, b)
 
@@ -129,6 +132,8 @@ def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """(X, A) with A @ X = b, or A^T @ X = b with transpose, for a triangular A."""
+    if is_autocasting():
+        return full_precision(triangular_solve, b, A, upper, transpose, unitriangular)
     require_tensor("triangular_solve", b, "b")
     require_tensor("triangular_solve", A, "A")
     if is_narrow(A) or not is_inexact(A):
@@ -142,11 +147,15 @@ def triangular_solve(
 @composite("function method")
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
     """linalg.householder_product."""
+    if is_autocasting():
+        return full_precision(orgqr, input, tau)
     return householder_product(input, tau)
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of reflections I - tau * v @ v^H; A (..., m, n) has v below the diagonal."""
+    if is_autocasting():
+        return full_precision(householder_product, A, tau)
     _require_matrices("linalg.householder_product", A)
     rows, columns = A.shape[-2:]
     if rows < columns:
@@ -188,6 +197,8 @@ def _reflected(A: Tensor, tau: Tensor, k: int, matrix: Tensor, adjoint: bool = F
 @composite("function method")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q @ other, or Q^H @ other with transpose; other before Q for left=False. Q: of all reflections in input."""
+    if is_autocasting():
+        return full_precision(ormqr, input, tau, other, left, transpose)
     _require_matrices("ormqr", input)
     require_tensor("ormqr", tau, "tau")
     require_tensor("ormqr", other, "other")
@@ -207,6 +218,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 @composite("function method")
 def geqrf(input: Tensor) -> Any:
     """R on and above the diagonal, with the reflections that give Q below it; and their factors tau."""
+    if is_autocasting():
+        return full_precision(geqrf, input)
     _require_matrices("geqrf", input)
     if _has_reflections(input):
         return _geqrf(*prims.reflections(input))

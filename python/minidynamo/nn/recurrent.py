@@ -10,6 +10,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._composites.autocast import cast, is_autocasting
 from .._composites.registry import prims
 from .functional import dropout, linear
 from .module import Module
@@ -19,6 +20,49 @@ from .utils.rnn import PackedSequence
 
 def _parameter(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | None) -> Parameter:
     return Parameter(minidynamo.empty(*shape, dtype=dtype).uniform_(-bound, bound))
+
+
+def _layer(
+    projected: Tensor,
+    hidden: Tensor,
+    cell: Tensor | None,
+    weight: Tensor,
+    bias: Tensor | None,
+    kind: str,
+    backward: bool,
+    projection: Tensor | None = None,
+    in_one: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One layer in one direction: (results, last state, last cell). in_one: torch has one operation for it."""
+    if is_autocasting():
+        return _autocast_layer(projected, hidden, cell, weight, bias, kind, backward, projection, in_one)
+    return prims.recurrent_layer(projected, hidden, cell, weight, bias, kind, backward, projection)
+
+
+def _autocast_layer(
+    projected: Tensor,
+    hidden: Tensor,
+    cell: Tensor | None,
+    weight: Tensor,
+    bias: Tensor | None,
+    kind: str,
+    backward: bool,
+    projection: Tensor | None,
+    in_one: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gates are in autocast's dtype; a state that is carried on beside them has the wider of its own and that."""
+    dtype = low = minidynamo.get_autocast_dtype("cpu")
+    if kind == "gru":
+        dtype = minidynamo.promote_types(hidden.dtype, low)
+    elif cell is not None and (projection is not None or not in_one):
+        dtype = minidynamo.promote_types(cell.dtype, low)
+    given = (projected, hidden, cell, weight, bias)
+    results, state, last_cell = prims.recurrent_layer(
+        *[cast(each, dtype) for each in given], kind, backward, cast(projection, dtype)
+    )
+    if projection is not None:
+        results, state = results.to(low), state.to(low)
+    return results, state, last_cell
 
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -178,7 +222,7 @@ class RNNBase(Module):
         parts = list(zip(spans, steps.split([steps_in * size for steps_in, size in spans])))
         results = []
         for (length, size), part in reversed(parts) if backward else parts:
-            output, state, last_cell = prims.recurrent_layer(
+            output, state, last_cell = _layer(
                 part.reshape(length, size, -1),
                 hidden[:size],
                 None if cell is None else cell[:size],
@@ -218,7 +262,7 @@ class RNNBase(Module):
             for suffix in self._suffixes(layer):
                 bias_ih = getattr(self, f"bias_ih_{suffix}") if self.bias else None
                 bias_hh = getattr(self, f"bias_hh_{suffix}") if self.bias else None
-                output, state, last_cell = prims.recurrent_layer(
+                output, state, last_cell = _layer(
                     linear(input, getattr(self, f"weight_ih_{suffix}"), bias_ih),
                     hidden[number],
                     None if cell is None else cell[number],
@@ -227,6 +271,7 @@ class RNNBase(Module):
                     kind,
                     suffix.endswith("_reverse"),
                     getattr(self, f"weight_hr_{suffix}") if self.proj_size > 0 else None,
+                    in_one=True,
                 )
                 outputs.append(output)
                 states.append(state)
@@ -396,7 +441,7 @@ class RNNCellBase(Module):
         if kind == "lstm":
             cell = zeros if cell is None else cell if input.dim() == 2 else cell.unsqueeze(0)
         projected = linear(rows, self.weight_ih, self.bias_ih).unsqueeze(0)
-        _, state, last_cell = prims.recurrent_layer(projected, hidden, cell, self.weight_hh, self.bias_hh, kind, False)
+        _, state, last_cell = _layer(projected, hidden, cell, self.weight_hh, self.bias_hh, kind, False)
         return (state, last_cell) if input.dim() == 2 else (state.squeeze(0), last_cell.squeeze(0))
 
     def extra_repr(self) -> str:

@@ -16,6 +16,7 @@ import minidynamo
 from .. import _C
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
+from ..amp.autocast_mode import autocast, is_autocast_enabled
 from ..autograd.engine import backward, has_inputs
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
@@ -88,14 +89,16 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class _Recompute:
-    """Runs a function as it ran first: with the same random numbers, if they are to be preserved."""
+    """Runs a function as it ran first: under the same autocast, with the same random numbers, if they are to be
+    preserved."""
 
     def __init__(self, function: Callable[..., Any], preserve_rng_state: bool) -> None:
         self.function = function
         self._rng_state = minidynamo.get_rng_state() if preserve_rng_state else None
+        self._autocast = autocast("cpu", enabled=is_autocast_enabled("cpu"))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with fork_rng(enabled=self._rng_state is not None), minidynamo.enable_grad():
+        with fork_rng(enabled=self._rng_state is not None), minidynamo.enable_grad(), self._autocast:
             if self._rng_state is not None:
                 minidynamo.set_rng_state(self._rng_state)
             return self.function(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""amp: autocast that leaves dtypes as they are, and a scaler that leaves gradients as they are."""
+"""amp: autocast of other devices, which leaves dtypes as they are, and a scaler that leaves gradients as they are."""
 
 import warnings
 
@@ -92,12 +92,16 @@ def test_as_torch(number):
     assert outcome(CALLS[number], minidynamo) == outcome(CALLS[number], torch)
 
 
-def test_warning_on_the_cpu():
-    with pytest.warns(UserWarning, match="computes in the dtypes of the tensors"):
-        assert (minidynamo.autocast("cpu").__enter__(), minidynamo.is_autocast_enabled("cpu"))[1] is False
+def test_functions_of_autograd_functions():
+    class Context:
+        pass
 
+    def forward(ctx, x):
+        return x + 1
 
-def test_functions_with_casts_are_returned_as_they_are():
-    assert minidynamo.amp.custom_fwd(len, device_type="cpu") is len
-    assert minidynamo.amp.custom_bwd(device_type="cpu")(len) is len
-    assert minidynamo.cuda.amp.custom_fwd(len) is minidynamo.cuda.amp.custom_bwd(len) is len
+    context = Context()
+    assert minidynamo.cuda.amp.custom_fwd(forward)(context, 1) == 2
+    assert minidynamo.cuda.amp.custom_bwd(forward)(context, 2) == 3
+    assert minidynamo.amp.custom_bwd(device_type="cpu")(forward)(context, 2) == 3
+    assert minidynamo.amp.custom_fwd(forward, device_type="cpu").__name__ == "forward"
+    assert context._fwd_used_autocast is False

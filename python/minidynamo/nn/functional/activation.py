@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import is_autocasting, low_precision
 from ..._composites.registry import fitted, is_narrow, kept_from_write, prims, require_held
 
 __all__ = [
@@ -217,6 +218,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where positive, else weight * input; weight has one element, or one for each channel (dim 1)."""
+    if is_autocasting():
+        return low_precision(prelu, input, weight)
     if weight.dim() > 1:
         raise RuntimeError(f"[prelu] Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if weight.numel() != 1:

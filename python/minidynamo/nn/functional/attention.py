@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import is_autocasting, low_precision
 from ..._composites.registry import widened
 
 __all__ = ["bilinear", "scaled_dot_product_attention"]
@@ -30,6 +31,10 @@ def scaled_dot_product_attention(
     enable_gqa  key and value have fewer heads (dim -3), each for several heads of query
     A row without any key yields 0.
     """
+    if is_autocasting():
+        return low_precision(
+            scaled_dot_product_attention, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+        )
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() < 2:
             raise RuntimeError(
@@ -75,4 +80,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any = None) -
             f"[bilinear] input batch dimensions do not match; shapes {tuple(input1.shape)} and {tuple(input2.shape)}"
         )
     result = minidynamo.einsum("...a,oab,...b->...o", input1, weight, input2)
+    if is_autocasting():
+        result = result.to(input1.dtype)
     return result if bias is None else result + bias

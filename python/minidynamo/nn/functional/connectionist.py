@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 
 __all__ = ["ctc_loss"]
 
@@ -93,6 +94,10 @@ def ctc_loss(
     log_probs (T, N, C) or (T, C); targets (N, S) or (sum of lengths,); lengths of both as tensors or sequences.
     reduction "mean" divides each loss by the length of its target first. zero_infinity replaces infinite losses by 0.
     """
+    if is_autocasting():
+        return full_precision(
+            ctc_loss, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+        )
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if not log_probs.is_floating_point():

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from ..._composites.registry import prims, require_tensor, widened
 from .cubic import cubic_weights
 
@@ -139,6 +140,8 @@ def grid_sample(
     padding_mode   what lies outside: "zeros", "border", the nearest pixel, or "reflection"
     align_corners  whether -1 and 1 are the centres of the outermost pixels, or their edges (by default, with a warning)
     """
+    if is_autocasting():
+        return full_precision(grid_sample, input, grid, mode, padding_mode, align_corners)
     require_tensor("grid_sample", input)
     require_tensor("grid_sample", grid, "grid")
     if mode not in MODES:

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from ..._composites.registry import prims, require_data, widened
 
 __all__ = [
@@ -55,6 +56,8 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """(input - target) ** 2."""
+    if is_autocasting():
+        return full_precision(mse_loss, input, target, size_average, reduce, reduction)
     return _reduced((input - target).square(), reduction)
 
 
@@ -62,6 +65,8 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """|input - target|."""
+    if is_autocasting():
+        return full_precision(l1_loss, input, target, size_average, reduce, reduction)
     return _reduced((input - target).abs(), reduction)
 
 
@@ -74,6 +79,8 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """Half the square over beta where |input - target| is below beta, else the distance less half of beta."""
+    if is_autocasting():
+        return full_precision(smooth_l1_loss, input, target, size_average, reduce, reduction, beta)
     if beta < 0:
         raise RuntimeError(f"[smooth_l1_loss] does not support negative values for beta, got {beta}")
     if beta == 0:
@@ -86,6 +93,8 @@ def smooth_l1_loss(
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Half the square where |input - target| is at most delta, else delta times the distance less half of delta."""
+    if is_autocasting():
+        return full_precision(huber_loss, input, target, reduction, delta)
     if delta <= 0:
         raise RuntimeError(f"[huber_loss] does not support non-positive values for delta, got {delta}")
     dtype = minidynamo.promote_types(input.dtype, target.dtype)
@@ -120,6 +129,8 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), each logarithm at least -100; input in [0, 1]."""
+    if is_autocasting():
+        return full_precision(binary_cross_entropy, input, target, weight, size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy(): Using a target size ({tuple(target.shape)}) that is different to the input size"
@@ -139,6 +150,10 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """binary_cross_entropy of sigmoid(input), without intermediate overflow; pos_weight weighs the positive targets."""
+    if is_autocasting():
+        return full_precision(
+            binary_cross_entropy_with_logits, input, target, weight, size_average, reduce, reduction, pos_weight
+        )
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy_with_logits(): Target size ({tuple(target.shape)}) must be the same as input size"
@@ -169,6 +184,8 @@ def nll_loss(
 ) -> Tensor:
     """The negative of each log probability, input (N, C, ...), that the class target (N, ...) names, times its
     weight."""
+    if is_autocasting():
+        return full_precision(nll_loss, input, target, weight, size_average, ignore_index, reduce, reduction)
     dim = _class_dim("nll_loss", input)
     sizes, given = input.shape, target.shape
     if len(sizes) != len(given) + 1 or sizes[:dim] != given[:dim] or sizes[dim + 1 :] != given[dim:]:
@@ -205,6 +222,10 @@ def cross_entropy(
 ) -> Tensor:
     """nll_loss of log_softmax(input): input (N, C, ...), target the classes (N, ...) or their probabilities (N, C,
     ...)."""
+    if is_autocasting():
+        return full_precision(
+            cross_entropy, input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing
+        )
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"[cross_entropy] label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = _class_dim("cross_entropy", input)
@@ -251,6 +272,8 @@ def kl_div(
 ) -> Tensor:
     """target * (log(target) - input), input being log probabilities; "batchmean" divides the sum by the size of dim
     0."""
+    if is_autocasting():
+        return full_precision(kl_div, input, target, size_average, reduce, reduction, log_target)
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -283,6 +306,8 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - the cosine where target is 1, the cosine above the margin where it is -1."""
+    if is_autocasting():
+        return full_precision(cosine_embedding_loss, input1, input2, target, margin, size_average, reduce, reduction)
     eps = 1e-12
     product = (input1 * input2).sum(-1)
     cosine = product / ((input1.square().sum(-1) + eps) * (input2.square().sum(-1) + eps)).sqrt()
@@ -303,6 +328,8 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
+    if is_autocasting():
+        return full_precision(margin_ranking_loss, input1, input2, target, margin, size_average, reduce, reduction)
     return _reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
@@ -315,6 +342,8 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
+    if is_autocasting():
+        return full_precision(hinge_embedding_loss, input, target, margin, size_average, reduce, reduction)
     zero = minidynamo.zeros_like(input)
     # torch's rule: other targets count in both terms.
     far = minidynamo.where(target != 1, (margin - input).clamp(min=0), zero)
@@ -325,6 +354,8 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input))."""
+    if is_autocasting():
+        return full_precision(soft_margin_loss, input, target, size_average, reduce, reduction)
     return _reduced((-target * input).exp().log1p(), reduction)
 
 
@@ -341,6 +372,10 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to positive - distance to negative + margin)."""
+    if is_autocasting():
+        return full_precision(
+            triplet_margin_loss, anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction
+        )
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss(): margin must be greater than 0, got {margin}")
     near = pairwise_distance(anchor, positive, p, eps)
@@ -361,6 +396,8 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The negative log likelihood of Poisson counts; full adds Stirling's term."""
+    if is_autocasting():
+        return full_precision(poisson_nll_loss, input, target, log_input, full, size_average, eps, reduce, reduction)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from .activation import logsigmoid
 from .losses import _reduced, _require_reduction, pairwise_distance
 
@@ -30,6 +31,8 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the other classes of max(0, margin - x[target] + x) ** p, of (N, C) or (C,)."""
+    if is_autocasting():
+        return full_precision(multi_margin_loss, input, target, p, margin, weight, size_average, reduce, reduction)
     _require_reduction(reduction)
     if p not in (1, 2):
         raise ValueError("[multi_margin_loss] only p == 1 and p == 2 supported")
@@ -61,6 +64,8 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """The sum over labels i and other classes j of max(0, 1 - x[i] + x[j]) over the number of classes, of (N, C) or
     (C,). target: of the same sizes, the labels of a row before its first -1."""
+    if is_autocasting():
+        return full_precision(multilabel_margin_loss, input, target, size_average, reduce, reduction)
     _require_reduction(reduction)
     if input.dim() > 2 or input.shape != target.shape:
         raise RuntimeError(

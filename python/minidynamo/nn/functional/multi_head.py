@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import cast, is_autocasting
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -162,6 +163,8 @@ def _attended(
     if not need_weights:
         return minidynamo.nn.functional.scaled_dot_product_attention(q, k, v, mask, drop), None
     scores = (q * (1.0 / math.sqrt(q.shape[-1]))).matmul(k.transpose(-2, -1))
+    if mask is not None and is_autocasting():
+        mask = cast(mask, scores.dtype)
     shares = (scores if mask is None else scores + mask).softmax(-1)
     shares = minidynamo.nn.functional.dropout(shares, drop) if drop > 0 else shares
     return shares.matmul(v), shares

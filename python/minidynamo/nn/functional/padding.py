@@ -7,6 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from ..._composites.registry import require_tensor
 
 __all__ = ["pad"]
@@ -75,6 +76,8 @@ def _around(input: Tensor, dim: int, before: int, after: int) -> Tensor:
 
 
 def _by_places(input: Tensor, pairs: list[Any], mode: str) -> Tensor:
+    if is_autocasting() and (mode == "replicate" or (mode == "reflect" and len(pairs) < 3)):
+        return full_precision(_by_places, input, pairs, mode)
     for dim, before, after in pairs:
         extent = input.shape[dim]
         if mode == "reflect" and (before >= extent or after >= extent):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from ..._composites.registry import prims
 
 __all__ = [
@@ -102,6 +103,8 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """The largest element of each window; with return_indices also where it is in the flattened volume."""
+    if not return_indices and is_autocasting():
+        return full_precision(max_pool3d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -167,6 +170,10 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Tensor:
     """The mean of each window, or its sum over divisor_override."""
+    if is_autocasting():
+        return full_precision(
+            avg_pool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
     return _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -202,6 +209,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of output_size windows, which cover the input evenly; None keeps a size."""
+    if is_autocasting():
+        return full_precision(adaptive_avg_pool3d, input, output_size)
     return prims.adaptive_avg_pool(
         input, _output_sizes("adaptive_avg_pool3d", input, _sizes_or_kept(input, output_size), 3)
     )
@@ -224,6 +233,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of output_size windows, which cover the input evenly."""
+    if is_autocasting():
+        return full_precision(adaptive_max_pool3d, input, output_size, return_indices)
     return _adaptive_max_pool("adaptive_max_pool3d", input, _sizes_or_kept(input, output_size), 3, return_indices)
 
 

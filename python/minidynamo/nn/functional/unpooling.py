@@ -7,6 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.autocast import full_precision, is_autocasting
 from ..._composites.registry import require_data
 from .pooling import spread
 
@@ -71,6 +72,8 @@ def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
     """Zeros but for the elements of input, at the places that max_pool1d found them."""
+    if is_autocasting():
+        return full_precision(max_unpool1d, input, indices, kernel_size, stride, padding, output_size)
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -78,6 +81,8 @@ def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
     """Zeros but for the elements of input, at the places that max_pool2d found them."""
+    if is_autocasting():
+        return full_precision(max_unpool2d, input, indices, kernel_size, stride, padding, output_size)
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -85,4 +90,6 @@ def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
     """Zeros but for the elements of input, at the places that max_pool3d found them."""
+    if is_autocasting():
+        return full_precision(max_unpool3d, input, indices, kernel_size, stride, padding, output_size)
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
