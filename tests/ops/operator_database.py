@@ -147,6 +147,18 @@ def form(attribute, both=lambda call: call, here=lambda call: call):
     return calls
 
 
+def in_autocast(library, call):
+    def run(*args, **keywords):
+        with library.autocast("cpu"):
+            return call(*args, **keywords)
+
+    return run
+
+
+def autocast_form(here=lambda call: call):
+    return lambda op: (in_autocast(torch, op.op), lambda: here(in_autocast(md, translated(op.op))))
+
+
 FORMS = {
     "function": form("op"),
     "compiled": form("op", here=compiled),
@@ -157,6 +169,8 @@ FORMS = {
     "in_place_operator": form("inplace_operator_variant", both=with_input),
     "noncontiguous": form("op"),
     "reference": form("op"),
+    "autocast": autocast_form(),
+    "compiled_autocast": autocast_form(here=compiled),
 }
 
 
