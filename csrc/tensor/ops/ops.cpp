@@ -32,6 +32,13 @@ OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int variant
   return row;
 }
 
+// The fast path of pointwise rows does not ask for autocast.
+#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc, derivative) \
+  static_assert(Pointwise::pointwise == Pointwise::none ||                                         \
+                (OpTraits(traits).bits & (kLowPrecision | kFullPrecision | kWidestPrecision)) == 0);
+#include "tensor/ops/ops.def"
+#undef MD_OP
+
 // Rows are never freed, nor are lists returned by op_rows().
 class OpTable {
  public:
