@@ -10,6 +10,7 @@
 #include "frontends/library_conversions.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
+#include "frontends/torch/gradients.h"
 #include "frontends/torch/library.h"
 #include "frontends/torch/objects.h"
 
@@ -74,6 +75,14 @@ void add(const py::object& callable, const std::string& name, const std::string&
 
 }  // namespace
 
+// (leaf, its node) without hooks, with one before the node, with one after it.
+static bool find_accumulators(const py::tuple& plain, const py::tuple& before, const py::tuple& after) {
+  auto sample = [](const py::tuple& pair) {
+    return torch::AccumulatorSample{py::object(pair[0]).ptr(), py::object(pair[1]).ptr()};
+  };
+  return torch::find_accumulators(sample(plain), sample(before), sample(after), torch::library().accumulators);
+}
+
 static py::dict layout_words() {
   const torch::WordLayout& layout = torch::library().layout;
   py::dict words;
@@ -114,6 +123,8 @@ void bind_torch(py::module_& module) {
   torch.def("name_method", [](const std::string& row) { torch::name_method(*find_op(row)); });
   torch.def("set_opaque_tracer", [](const py::function& tracer) { torch::set_opaque_tracer(tracer.ptr()); });
   torch.def("set_recorder", [](const py::function& recorder) { torch::set_recorder(recorder.ptr()); });
+  torch.def("set_freed_recorder", [](const py::function& recorder) { torch::set_freed_recorder(recorder.ptr()); });
+  torch.def("find_accumulators", find_accumulators);
   torch.def("add_opaque_type", [](const py::type& type) { torch::add_opaque_type(type.ptr()); });
   torch.def("add_opaque_addresses", [](const py::set& addresses) { torch::add_opaque_addresses(addresses.ptr()); });
   torch.def("set_fake_maker", [](const py::function& maker) { torch::set_fake_maker(maker.ptr()); });

@@ -116,6 +116,9 @@ struct GradientAccess {
   void (*set)(PyObject* object, PyObject* gradient);
   // Whether something in the state of this thread watches how gradients are computed.
   bool (*are_watched)();
+  // The result with the history of an operation on the leaves that has been gone back through: a new object. Null: the
+  // engine's own.
+  Ref (*with_freed_history)(BorrowedRef result, std::span<const Ref> leaves);
 };
 
 struct TensorFamily {

@@ -39,11 +39,13 @@ Ref make_Source(ValueBuilder&, const Recipe&, RecipeId) {
 
 Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   const TensorFamily& family = *recipe.family;
-  if (recipe.is_freed) builder.output(recipe.index) = with_freed_history(builder.output(recipe.index));
+  auto* freed = recipe.is_freed ? family.gradients->with_freed_history : nullptr;
+  if (recipe.is_freed && freed == nullptr)
+    builder.output(recipe.index) = with_freed_history(builder.output(recipe.index));
   Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
   // Views of one memory share its counter.
   count_writes(family, object, recipe.writes);
-  return object;
+  return freed != nullptr ? freed(object, builder.build_parts(recipe)) : std::move(object);
 }
 
 Ref make_Number(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

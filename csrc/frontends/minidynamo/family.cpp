@@ -65,7 +65,8 @@ PyTypeObject* result_type(DType, int) { return &tensor_type; }
 
 bool watches_gradients() { return node_observer.load() != nullptr || has_saved_tensor_hooks(); }
 
-constexpr GradientAccess kGradients{.get = plain_gradient, .set = put_gradient, .are_watched = watches_gradients};
+constexpr GradientAccess kGradients{
+    .get = plain_gradient, .set = put_gradient, .are_watched = watches_gradients, .with_freed_history = nullptr};
 
 // One word of the state.
 struct DTypeState {

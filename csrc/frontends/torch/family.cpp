@@ -11,6 +11,7 @@
 #include "frontends/operators.h"
 #include "frontends/promotion.h"
 #include "frontends/tensor_facts.h"
+#include "frontends/torch/gradients.h"
 #include "frontends/torch/library.h"
 #include "frontends/torch/objects.h"
 #include "frontends/torch/state.h"
@@ -28,20 +29,23 @@ TensorCallables& callables() {
   return *all;
 }
 
-// A leaf unless it requires grad: then only autograd knows.
-Ref is_leaf(const TensorSpec& spec, std::span<PyObject* const>, PyObject*) {
-  if (spec.requires_grad) raise(ErrorKind::Type, "is_leaf of a tensor that requires grad");
-  return Ref::share(Py_True);
-}
 Ref layout(const TensorSpec&, std::span<PyObject* const>, PyObject*) { return Ref::share(layout_object()); }
 
-constexpr TensorFact kOwnFacts[] = {
-    {"is_leaf", false, TensorFact::Sizes::Nothing, is_leaf, ""},
-    {"layout", false, TensorFact::Sizes::Nothing, layout, ""},
-};
+constexpr TensorFact kLayout{"layout", false, TensorFact::Sizes::Nothing, layout, ""};
 
 // Attributes whose answer our table has, but torch's differs, or depends on autograd.
 constexpr std::string_view kLeftOut[] = {"is_leaf", "layout", "grad", "grad_fn", "retains_grad", "output_nr"};
+
+constexpr std::pair<const char*, TensorAttribute::Kind> kOfGradients[] = {
+    {"grad", TensorAttribute::Kind::Gradient},
+    {"grad_fn", TensorAttribute::Kind::GradNode},
+    {"is_leaf", TensorAttribute::Kind::Leaf},
+};
+
+constexpr GradientAccess kGradients{.get = plain_gradient,
+                                    .set = put_gradient,
+                                    .are_watched = are_gradients_watched,
+                                    .with_freed_history = with_freed_history};
 
 const TensorAttribute* attribute(std::string_view name) {
   // Filled once, under the GIL.
@@ -49,8 +53,8 @@ const TensorAttribute* attribute(std::string_view name) {
     auto* all = new TensorAttributes(common_attributes());
     for (std::string_view left_out : kLeftOut) all->erase(left_out);
     all->insert_or_assign("data", TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op("data")});
-    for (const TensorFact& fact : kOwnFacts)
-      all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    all->emplace(kLayout.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &kLayout});
+    for (const auto& [own, kind] : kOfGradients) all->emplace(own, TensorAttribute{.kind = kind});
     return all;
   }();
   return find_attribute(*rows, name);
@@ -137,7 +141,7 @@ constexpr TensorFamily kFamily{
     .unusual_state = unusual_state,
     .modes = modes,
     .set_modes = set_modes,
-    .gradients = nullptr,
+    .gradients = &kGradients,
     .thread_count = thread_count,
     .recorder = recorder,
     .watched_flags = nullptr,

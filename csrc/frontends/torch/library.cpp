@@ -70,6 +70,20 @@ std::string find_functions(Functions& functions) {
   return {};
 }
 
+void find_gradient_functions(GradientFunctions& gradients) {
+  Symbols cpu("libtorch_cpu.so"), core("libc10.so");
+  core.find(gradients.gradient, "_ZNK3c1010TensorImpl4gradEv");
+  cpu.find(gradients.node, "_ZN5torch8autograd4impl14grad_fn_unsafeERKN2at6TensorE");
+  cpu.find(gradients.as_view, "_ZN5torch8autograd4impl22get_view_autograd_metaERKN2at10TensorBaseE");
+  cpu.find(gradients.hooks, "_ZN5torch8autograd4impl5hooksERKN2at6TensorE");
+  cpu.find(gradients.later_hooks, "_ZN5torch8autograd4impl19post_acc_grad_hooksERKN2at6TensorE");
+  cpu.find(gradients.saved_tensor_hooks, "_ZN2at23SavedTensorDefaultHooks13get_tls_stateEv");
+  cpu.find(gradients.anomaly_mode, "_ZN5torch8autograd11AnomalyMode8_enabledE");
+  gradients.are_known = cpu.missing().empty() && core.missing().empty();
+  Symbols later("libtorch_cpu.so");
+  later.find(gradients.dtype, "_ZNK5torch8autograd12AutogradMeta10grad_dtypeERKN2at10TensorBaseE");
+}
+
 // (2, 13) of "2.13.0+cpu"; (0, 0) for another text.
 std::pair<int, int> version_of(BorrowedRef module) {
   Ref text = check(PyObject_Str(check(PyObject_GetAttrString(module, "__version__"))));
@@ -117,6 +131,7 @@ bool load(BorrowedRef module, std::string& why) {
     why = str_cat("this torch has no ", missing);
     return false;
   }
+  find_gradient_functions(loaded.gradients);
   loaded.tensor = reinterpret_cast<PyTypeObject*>(check(PyObject_GetAttrString(module, "Tensor")).release());
   Ref nn = check(PyObject_GetAttrString(module, "nn"));
   loaded.parameter = reinterpret_cast<PyTypeObject*>(check(PyObject_GetAttrString(nn, "Parameter")).release());

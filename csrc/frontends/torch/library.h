@@ -41,6 +41,28 @@ struct Functions {
   int (*thread_count)();                    // at::get_num_threads()
 };
 
+// What autograd keeps with a tensor, by functions without a C face that take and return words. Optional: where one is
+// missing, gradients are torch's alone.
+struct GradientFunctions {
+  const void* const* (*gradient)(const void* impl);  // c10::TensorImpl::grad() const: an at::Tensor
+  const void* (*node)(TensorHandle);                 // impl::grad_fn_unsafe(): null for a leaf
+  const void* (*as_view)(TensorHandle);              // impl::get_view_autograd_meta(): null if it is no view
+  const void* (*hooks)(TensorHandle);                // impl::hooks(): a std::vector
+  const void* (*later_hooks)(TensorHandle);          // impl::post_acc_grad_hooks(): a std::unique_ptr
+  // AutogradMeta::grad_dtype() const: a std::optional<ScalarType>, the type below the flag. Null: as the tensor's.
+  uint16_t (*dtype)(const void* autograd, TensorHandle);
+  const void* (*saved_tensor_hooks)();  // at::SavedTensorDefaultHooks::get_tls_state(): a std::stack first
+  const bool* anomaly_mode;             // AnomalyMode::_enabled
+  bool are_known = false;
+};
+
+// Where a leaf has the node that adds to its gradient, and where that has its hooks; found as WordLayout is.
+struct AccumulatorLayout {
+  bool is_known = false;
+  int node = -1;  // of the words of `autograd`: a pointer, null or to a node that may be at its end
+  int hooks_before = -1, hooks_after = -1;  // std::vectors of a node
+};
+
 // Where torch's objects have their words, in bytes; found by looking for known values (layout.h).
 struct WordLayout {
   bool is_known = false;    // false: the functions of the shim read tensors
@@ -79,6 +101,8 @@ struct Library {
   Shim shim;
   Functions functions;
   WordLayout layout;
+  GradientFunctions gradients;
+  AccumulatorLayout accumulators;
   uint64_t plain_keys;        // the dispatch keys of an ordinary tensor on the CPU
   uint64_t inference_keys;    // of one made in inference mode
   LocalKeys inference_local;  // in inference mode; outside of it both words are 0

@@ -1,6 +1,7 @@
 #include "frontends/torch/state.h"
 
 #include "base/error.h"
+#include "frontends/torch/gradients.h"
 #include "frontends/torch/library.h"
 #include "tensor/tensor_modes.h"
 
@@ -8,12 +9,20 @@ namespace md::torch {
 namespace {
 
 // Word 2 of the state.
-enum Flag : uint64_t { kGrad = 1, kInference = 2, kFunctionModes = 4, kFunctionsDisabled = 8, kDeterministic = 16 };
+enum Flag : uint64_t {
+  kGrad = 1,
+  kInference = 2,
+  kFunctionModes = 4,
+  kFunctionsDisabled = 8,
+  kDeterministic = 16,
+  kWatchedGradients = 32
+};
 constexpr std::pair<Flag, const char*> kFlags[] = {{kGrad, "grad_mode"},
                                                    {kInference, "inference_mode"},
                                                    {kFunctionModes, "function_modes"},
                                                    {kFunctionsDisabled, "functions_disabled"},
-                                                   {kDeterministic, "deterministic"}};
+                                                   {kDeterministic, "deterministic"},
+                                                   {kWatchedGradients, "watched_gradients"}};
 
 uint64_t flags_now() {
   const Functions& torch = library().functions;
@@ -23,6 +32,7 @@ uint64_t flags_now() {
   if (torch.function_modes() > 0) flags |= kFunctionModes;
   if (torch.functions_disabled() != 0) flags |= kFunctionsDisabled;
   if (torch.deterministic(torch.context())) flags |= kDeterministic;
+  if (are_gradients_watched()) flags |= kWatchedGradients;
   return flags;
 }
 

@@ -92,6 +92,8 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (is_counted) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));
   recipe.is_freed = tensor->spec.requires_grad && is_freed(outputs_.back());
+  if (recipe.is_freed && tensor->family->gradients->with_freed_history != nullptr)
+    add_parts(recipe, tracer_.builder().gradient_runs().leaves());
 }
 
 // The function of the library makes it at the exit too. Views of it, and writes that are counted, follow there.

@@ -29,6 +29,10 @@ void GradientRuns::note_run(const AppendedGradients& run) {
   saving_.insert(run.saving.begin(), run.saving.end());
 }
 
+void GradientRuns::note_leaf(const ValuePtr& leaf) {
+  if (std::ranges::find(leaves_, leaf) == leaves_.end()) leaves_.push_back(leaf);
+}
+
 bool GradientRuns::is_leaf_value(ValueRef value) const {
   return std::ranges::any_of(leaf_values_, [&](const auto& each) { return each.first == value; });
 }

@@ -34,6 +34,9 @@ class GradientRuns {
 
   // --- runs
   void note_run(const AppendedGradients& run);
+  // Inputs that all of them went back to, or may have.
+  void note_leaf(const ValuePtr& leaf);
+  const std::vector<ValuePtr>& leaves() const { return leaves_; }
   bool any() const { return first_step_ != 0; }
   int64_t first_step() const { return first_step_; }
   bool was_applied(const Node* node) const { return applied_.contains(node); }
@@ -52,7 +55,7 @@ class GradientRuns {
   std::vector<ValueRef> overwritten_;
   std::vector<std::pair<ValueRef, int64_t>> unrecorded_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
-  std::vector<ValuePtr> touched_;
+  std::vector<ValuePtr> touched_, leaves_;
   std::unordered_set<const Node*> applied_, saving_;
   int64_t step_ = 0, first_step_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "cpython/text.h"
 #include "graph/appended_gradients.h"
+#include "graph/failing_ops.h"
 #include "graph/views.h"
 #include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
@@ -21,6 +22,12 @@ namespace {
 
 [[noreturn]] void refuse(std::string what) { graph_break(BreakReason::backward, std::move(what)); }
 
+// A call of the program's code whose results have a history that is not known here.
+bool is_recorded_call(const Node& node) {
+  return is_op(node, OpKind::HostCall) &&
+         std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
+}
+
 // Where a gradient ends.
 struct Leaf {
   ValuePtr tensor;
@@ -29,12 +36,15 @@ struct Leaf {
 
 class BackwardCapture {
  public:
-  explicit BackwardCapture(Tracer& tracer)
-      : tracer_(tracer), builder_(tracer.builder()), runs_(builder_.gradient_runs()) {
-    if (tracer.outputs().has_output() || tracer.graph().has_host_call()) refuse("after a call of the program's code");
-    if (builder_.modes().inference) refuse("inference mode");
-    tracer.guards().global_state(default_family());
-    if (default_family().gradients->are_watched()) refuse("anomaly mode, or hooks of saved tensors");
+  BackwardCapture(Tracer& tracer, const TensorFamily& family)
+      : tracer_(tracer), family_(family), builder_(tracer.builder()), runs_(builder_.gradient_runs()) {
+    if (family.gradients == nullptr) refuse(str_cat("a tensor of ", family.name));
+    bool is_recorded =
+        std::ranges::any_of(tracer.graph().nodes(), [](const auto& node) { return is_recorded_call(*node); });
+    if (tracer.outputs().has_output() || is_recorded) refuse("after a call of the program's code");
+    if (builder_.modes(family).inference) refuse("inference mode");
+    tracer.guards().global_state(family);
+    if (family.gradients->are_watched()) refuse("anomaly mode, or hooks of saved tensors");
   }
 
   // gradient: a tensor or None.
@@ -51,7 +61,10 @@ class BackwardCapture {
     AppendedGradients found = run(std::nullopt);
     std::vector<Leaf> leaves;
     for (auto [value, gradient] : found.leaves) leaves.push_back({leaf_of(value), gradient});
-    for (const Leaf& leaf : leaves) accumulate(leaf);
+    for (const Leaf& leaf : leaves) {
+      accumulate(leaf);
+      runs_.note_leaf(leaf.tensor);
+    }
   }
 
   // A tensor or None for each end.
@@ -78,7 +91,7 @@ class BackwardCapture {
   TensorValue* own_tensor(const ValuePtr& value) {
     auto* tensor = as<TensorValue>(value);
     if (tensor == nullptr) refuse("a node in the place of a tensor");
-    if (tensor->family != &default_family()) refuse(str_cat("a tensor of ", tensor->family->name));
+    if (tensor->family != &family_) refuse(str_cat("a tensor of ", tensor->family->name));
     return tensor;
   }
 
@@ -114,12 +127,22 @@ class BackwardCapture {
     try {
       AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
       check(found);
+      refuse_failing_ops();
       runs_.note_run(found);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       refuse(error.what());
     }
+  }
+
+  // After a host call the region cannot be run again.
+  void refuse_failing_ops() const {
+    if (!tracer_.graph().has_host_call()) return;
+    const auto& nodes = tracer_.graph().nodes();
+    for (size_t i = first_new_; i < nodes.size(); ++i)
+      if (nodes[i]->kind == NodeKind::Op && may_fail(*nodes[i]->op, nodes[i]->operands, nodes[i]->outs))
+        refuse(nodes[i]->op->name);
   }
 
   // Where eager code raises, or goes another way than the graph.
@@ -145,6 +168,7 @@ class BackwardCapture {
       if (value.node->kind != NodeKind::Op) {
         const ValuePtr leaf = leaf_of(value);
         require_plain_leaf(tracer_, *as<TensorValue>(leaf));
+        runs_.note_leaf(leaf);
       }
       for (const Operand& operand : value.node->operands)
         for_each_value(operand, [&](const ValueRef& each) { pending.push_back(each); });
@@ -174,7 +198,7 @@ class BackwardCapture {
   }
 
   ValuePtr new_tensor(ValueRef value) const {
-    return make_value<TensorValue>(value, tracer_.graph().info(value).spec, default_family());
+    return make_value<TensorValue>(value, tracer_.graph().info(value).spec, family_);
   }
 
   // Adds in place, as eager code does without create_graph.
@@ -238,6 +262,7 @@ class BackwardCapture {
   }
 
   Tracer& tracer_;
+  const TensorFamily& family_;
   GraphBuilder& builder_;
   GradientRuns& runs_;
   std::vector<GradientStart> starts_;
@@ -248,6 +273,12 @@ class BackwardCapture {
 bool is_computed(const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
   return tensor != nullptr && tensor->source == nullptr;
+}
+
+const TensorFamily& family_of_root(const ValuePtr& root) {
+  auto* tensor = as<TensorValue>(root);
+  if (tensor == nullptr) refuse("a node in the place of a tensor");
+  return *tensor->family;
 }
 
 bool flag_of(Tracer& tracer, const ValuePtr& value) {
@@ -275,7 +306,7 @@ ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
     if (found == std::end(kNames)) raise_here();
     take(static_cast<size_t>(found - std::begin(kNames)), value);
   }
-  BackwardCapture capture(tracer);
+  BackwardCapture capture(tracer, family_of_root(args.positional[0]));
   capture.add_root(args.positional[0], gradient);
   capture.run_to_leaves();
   return tracer.values().none();
@@ -292,7 +323,7 @@ ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
     if (flag_of(tracer, args.positional[3 + i])) refuse(kOptions[i]);
   auto roots = elements_of(tracer, args.positional[0]), starts = elements_of(tracer, args.positional[1]);
   if (!roots || !starts || roots->size() != starts->size()) raise_here();
-  BackwardCapture capture(tracer);
+  BackwardCapture capture(tracer, roots->empty() ? default_family() : family_of_root(roots->front()));
   for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
   if (!ends && !same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
   ValuePtr gradients = make_value<SequenceValue>(false, std::vector<ValuePtr>{});

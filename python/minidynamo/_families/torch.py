@@ -94,6 +94,9 @@ _WITHOUT_MARKS = ("nn/", "optim/")
 
 def _register(torch: Any) -> None:
     _C._torch.set_recorder(torch_gradients.record)
+    _C._torch.set_freed_recorder(torch_gradients.record_freed)
+    _C._torch.find_accumulators(*torch_gradients.accumulators())
+    _C._register_call("backward", torch.Tensor.backward)
     for path in _WITHOUT_MARKS:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
     for path in _LEFT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     _Tensors = tuple[Any, ...]
@@ -35,3 +35,35 @@ class CompiledFunction(_torch.autograd.Function):  # type: ignore[misc]  # known
 
 # Without what Function.apply() does for transforms, under which nothing is captured.
 record = super(_torch.autograd.Function, CompiledFunction).apply
+
+
+def record_freed(result: Any, *leaves: Any) -> Any:
+    """The result as one of a region that has gone back through what it computed from the leaves."""
+    return record(_second_backward, (), (result,), *leaves)[0]
+
+
+def _second_backward(saved: _Tensors, gradients: _Tensors) -> _Tensors:
+    raise RuntimeError(_of_second_backward())
+
+
+def _of_second_backward() -> str:
+    """What torch says of a graph that was freed."""
+    with _torch.enable_grad():
+        result = _torch.zeros(1, requires_grad=True).exp()
+    result.backward(_torch.zeros(1))
+    try:
+        result.backward(_torch.zeros(1))
+    except RuntimeError as error:
+        return str(error)
+    return "Trying to backward through the graph a second time"
+
+
+def accumulators() -> Iterator[tuple[Any, Any]]:
+    """Leaves and the nodes that add to their gradients: without hooks, with one before the node, with one after it."""
+    for register in (None, "register_prehook", "register_hook"):
+        with _torch.inference_mode(False), _torch.enable_grad():
+            leaf = _torch.zeros(1, requires_grad=True)
+            node = leaf.view_as(leaf).grad_fn.next_functions[0][0]
+        if register is not None:
+            getattr(node, register)(lambda *_: None)
+        yield leaf, node
