@@ -1,7 +1,5 @@
 #include "eval_frame/callable_plan.h"
 
-#include <optional>
-
 #include "autograd/grad_history.h"
 #include "base/error.h"
 #include "cpython/errors.h"
