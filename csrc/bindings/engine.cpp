@@ -119,6 +119,7 @@ void bind_engine(py::module_& module) {
       },
       py::arg("code"), py::kw_only(), py::arg("recursive"));
   module.def("_ignore_marks_in", [](const std::string& path) { ignore_marks_in(path); });
+  module.def("_capture_numbers_in", [](const std::string& path) { capture_numbers_in(path); });
   module.def("_leave_files", [](const std::string& path) { leave_files(path); });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());

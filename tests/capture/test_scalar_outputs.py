@@ -138,6 +138,7 @@ ARITHMETIC = {
     "rest": lambda x, y, n: x.item() % 3,
     "divided": lambda x, y, n: x.item() / y.item(),
     "floored": lambda x, y, n: x.item() // n,
+    "divided_by": lambda x, y, n: n / x.item(),
     "power": lambda x, y, n: x.item() ** 2,
     "less": lambda x, y, n: x.item() < n,
     "at_most": lambda x, y, n: n <= x.item(),

@@ -131,3 +131,44 @@ def test_a_cache_is_read_each_time(maxsize):
     cached.cache_clear()
     assert _warm(compiled, x).tolist() == [3.0]
     assert (cached.cache_info()[:2], calls) == ((MANY - 1, 1), [3, 3])
+
+
+class Holder:
+    def __init__(self, node):
+        self.node, self.count = node, 0
+
+
+def test_what_is_held_is_followed_after_a_write():
+    node = Node(2.0)
+    holder, reference, counts = Holder(node), weakref.ref(node), []
+
+    def function(x):
+        value = holder.node.value
+        counts.append(1)
+        found = reference()
+        found.value = value + 1
+        return x * value
+
+    compiled = minidynamo.compile(function, fullgraph=True)
+    for number in range(MANY):
+        assert compiled(tensor([1.0])).tolist() == [2.0 + number]
+    assert node.value == 2.0 + MANY and len(counts) == MANY
+    other = Node(5.0)
+    holder.node = other
+    assert minidynamo.compile(function)(tensor([1.0])).tolist() == [5.0]
+    assert node.value == 6.0 and other.value == 5.0
+
+
+def test_what_the_region_lets_go_is_not_followed():
+    holder = Holder(Node(2.0))
+
+    def function(x, reference):
+        value = holder.node.value
+        holder.node = None
+        return x * value, reference() is None
+
+    compiled = minidynamo.compile(function)
+    for number in range(3):
+        holder.node = Node(2.0)
+        result, is_dead = compiled(tensor([1.0]), weakref.ref(holder.node))
+        assert (result.tolist(), is_dead) == ([2.0], True)

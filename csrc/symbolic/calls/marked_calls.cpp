@@ -112,6 +112,11 @@ Paths& paths_without_marks() {
   return *paths;
 }
 
+Paths& paths_with_numbers() {
+  static auto* paths = new Paths();
+  return *paths;
+}
+
 bool lies_in(PyCodeObject* code, const Paths& paths) {
   Py_ssize_t size = 0;
   const char* text = paths.empty() ? nullptr : PyUnicode_AsUTF8AndSize(code->co_filename, &size);
@@ -140,6 +145,8 @@ bool is_left_code(PyCodeObject* code) { return lies_in(code, left_paths()); }
 
 void ignore_marks_in(std::string_view path) { paths_without_marks().emplace_back(path); }
 bool ignores_marks(PyCodeObject* code) { return lies_in(code, paths_without_marks()); }
+void capture_numbers_in(std::string_view path) { paths_with_numbers().emplace_back(path); }
+bool captures_numbers_in(PyCodeObject* code) { return lies_in(code, paths_with_numbers()); }
 
 const MarkedCall* find_marked_call(BorrowedRef callable) {
   if (entries().empty()) return nullptr;

@@ -39,6 +39,9 @@ bool is_left_code(PyCodeObject* code);
 // Of a library's own files: what they ask of its compiler is answered as in plain code.
 void ignore_marks_in(std::string_view path);
 bool ignores_marks(PyCodeObject* code);
+// Of a library's own files: the elements that they read as numbers stay in the graph, whatever the program has set.
+void capture_numbers_in(std::string_view path);
+bool captures_numbers_in(PyCodeObject* code);
 const MarkedCall* find_marked_call(BorrowedRef callable);
 CallMark call_mark_named(std::string_view name);  // throws Error(Key) for an unknown name
 

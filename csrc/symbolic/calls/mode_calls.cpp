@@ -319,6 +319,12 @@ ValuePtr is_compiling_for_library(Tracer& tracer) {
 }
 ValuePtr always_false(Tracer& tracer) { return tracer.values().boolean(false); }
 
+// A mark of the library's for its own compiler is none for us.
+ValuePtr graph_break_asked(Tracer& tracer, const CallArgs& args) {
+  if (ignores_marks(tracer.frames().bytecode().code())) return tracer.values().none();
+  return asked_break<BreakReason::graph_break_call>(tracer, args);
+}
+
 struct ModeCallRow {
   const char* name;
   CallHandler handler;
@@ -335,7 +341,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"is_grad_enabled", without_arguments<is_grad_enabled>},
                                  {"exchange_error_on_graph_break", exchange_error_on_graph_break},
                                  {"error_on_graph_break", without_arguments<error_on_graph_break>},
-                                 {"graph_break", asked_break<BreakReason::graph_break_call>},
+                                 {"graph_break", graph_break_asked},
                                  {"skip_frame", asked_break<BreakReason::skip_frame_call>},
                                  {"step_unsupported", asked_break<BreakReason::step_unsupported_call>},
                                  {"nonstrict_trace", nonstrict_trace},

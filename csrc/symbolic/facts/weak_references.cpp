@@ -1,6 +1,7 @@
 // Weak references: creating and following them, and look-ups by them in a dict (weakref.WeakKeyDictionary).
-//   1. Following one requires that nothing has died since the region's start: if the region may have dropped an object
-//      that existed then, the interpreter follows it.
+//   1. Following one requires that the object has not died since the region's start: if the region may have dropped an
+//      object that existed then, the interpreter follows it, unless something that the region has not written still
+//      holds this one.
 //   2. The reference without a callback to a pre-existing object is one shared object, created once by Python: the
 //      trace uses it.
 //   3. One to an object created in the trace is followed while a local of a running frame holds the object.
@@ -57,6 +58,44 @@ bool is_local(const Tracer& tracer, const ValuePtr& value) {
                              [&](const auto& frame) { return std::ranges::any_of(frame->slots, holds); });
 }
 
+bool holds_strongly(SourceKind kind) {
+  static constexpr SourceKind kKinds[] = {SourceKind::InstanceAttr, SourceKind::CellContents, SourceKind::Closure,
+                                          SourceKind::Item,         SourceKind::DictItem,     SourceKind::Global};
+  return std::ranges::find(kKinds, kind) != std::end(kKinds);
+}
+
+// Whether all that leads to the object is as it was at the region's start, and begins at what the frame holds now.
+bool is_still_held(const Tracer& tracer, const Source* source) {
+  for (; source->base() != nullptr; source = source->base()) {
+    if (source->kind() == SourceKind::Global && tracer.effects().any_dict_written()) return false;
+    const ValuePtr holder = tracer.values().find(source->base());
+    auto* object = as<ObjectValue>(holder);
+    auto* cell = as<CellValue>(holder);
+    bool is_written = (object != nullptr && object->writes) || (cell != nullptr && cell->stored);
+    if (!holds_strongly(source->kind()) || is_written) return false;
+  }
+  if (source->kind() == SourceKind::Global) return !tracer.effects().any_dict_written();
+  const ValuePtr root = tracer.values().find(source);
+  return source->kind() == SourceKind::Function ||
+         (source->kind() == SourceKind::Local && root && is_local(tracer, root));
+}
+
+// The value of the referent that something else holds; null if none is known to.
+ValuePtr held_referent(Tracer& tracer, const ObjectValue& reference) {
+  bool may_have_run = tracer.outputs().has_output() || tracer.graph().has_host_call() || tracer.entry().has_returned();
+  if (may_have_run || reference.source == nullptr) return nullptr;
+  PyObject* referent = referent_of(reference.object);
+  const Source* first = nullptr;
+  for (const auto& [source, value] : tracer.values().by_source()) {
+    auto* object = as<ObjectValue>(value);
+    bool is_it = object != nullptr && object->object.get() == referent && object->source == source;
+    if (is_it && (first == nullptr || source->id() < first->id()) && is_still_held(tracer, source)) first = source;
+  }
+  if (first == nullptr) return nullptr;
+  tracer.guards().alias(tracer.sources().get(SourceKind::Referent, reference.source, nullptr), first, true);
+  return tracer.values().find(first);
+}
+
 // weakref.ref(object), weakref.ref(object, callback)
 ValuePtr make_reference(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 2);
@@ -101,8 +140,12 @@ ValuePtr follow_made_reference(Tracer& tracer, const ConstructedValue& reference
 ValuePtr call_weak_reference(Tracer& tracer, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
   if (object == nullptr || tracer.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
-      !args.is_empty() || may_have_dropped(tracer))
+      !args.is_empty())
     graph_break(BreakReason::unknown_callable, describe(callable));
+  if (may_have_dropped(tracer)) {
+    if (ValuePtr held = held_referent(tracer, *object)) return held;
+    graph_break(BreakReason::unknown_callable, describe(callable));
+  }
   if (ValuePtr known = tracer.keys().referent_of(object->object)) return known;
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
   const Source* source = tracer.sources().get(SourceKind::Referent, object->source, nullptr);

@@ -14,6 +14,10 @@ namespace md {
 
 class GradientRuns {
  public:
+  // --- host calls that have no gradients, whatever they read
+  void note_without_gradients(const Node* call) { without_gradients_.insert(call); }
+  bool is_without_gradients(const Node* call) const { return without_gradients_.contains(call); }
+
   // --- writes
   void note_overwritten(ValueRef value) { overwritten_.push_back(value); }
   // Written into a computed value without being recorded: gradients pass over the write.
@@ -56,7 +60,7 @@ class GradientRuns {
   std::vector<std::pair<ValueRef, int64_t>> unrecorded_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
   std::vector<ValuePtr> touched_, leaves_;
-  std::unordered_set<const Node*> applied_, saving_;
+  std::unordered_set<const Node*> applied_, saving_, without_gradients_;
   int64_t step_ = 0, first_step_ = 0;
 };
 

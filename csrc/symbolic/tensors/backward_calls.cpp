@@ -7,7 +7,6 @@
 
 #include "cpython/text.h"
 #include "graph/appended_gradients.h"
-#include "graph/failing_ops.h"
 #include "graph/views.h"
 #include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
@@ -22,12 +21,6 @@ namespace {
 
 [[noreturn]] void refuse(std::string what) { graph_break(BreakReason::backward, std::move(what)); }
 
-// A call of the program's code whose results have a history that is not known here.
-bool is_recorded_call(const Node& node) {
-  return is_op(node, OpKind::HostCall) &&
-         std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
-}
-
 // Where a gradient ends.
 struct Leaf {
   ValuePtr tensor;
@@ -39,9 +32,7 @@ class BackwardCapture {
   BackwardCapture(Tracer& tracer, const TensorFamily& family)
       : tracer_(tracer), family_(family), builder_(tracer.builder()), runs_(builder_.gradient_runs()) {
     if (family.gradients == nullptr) refuse(str_cat("a tensor of ", family.name));
-    bool is_recorded =
-        std::ranges::any_of(tracer.graph().nodes(), [](const auto& node) { return is_recorded_call(*node); });
-    if (tracer.outputs().has_output() || is_recorded) refuse("after a call of the program's code");
+    if (tracer.outputs().has_output() || has_program_call()) refuse("after a call of the program's code");
     if (builder_.modes(family).inference) refuse("inference mode");
     tracer.guards().global_state(family);
     if (family.gradients->are_watched()) refuse("anomaly mode, or hooks of saved tensors");
@@ -88,6 +79,13 @@ class BackwardCapture {
   }
 
  private:
+  // Such calls may have read tensors that require grad.
+  bool has_program_call() const {
+    return std::ranges::any_of(tracer_.graph().nodes(), [this](const auto& node) {
+      return is_op(*node, OpKind::HostCall) && !runs_.is_without_gradients(node.get());
+    });
+  }
+
   TensorValue* own_tensor(const ValuePtr& value) {
     auto* tensor = as<TensorValue>(value);
     if (tensor == nullptr) refuse("a node in the place of a tensor");
@@ -127,22 +125,12 @@ class BackwardCapture {
     try {
       AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
       check(found);
-      refuse_failing_ops();
       runs_.note_run(found);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       refuse(error.what());
     }
-  }
-
-  // After a host call the region cannot be run again.
-  void refuse_failing_ops() const {
-    if (!tracer_.graph().has_host_call()) return;
-    const auto& nodes = tracer_.graph().nodes();
-    for (size_t i = first_new_; i < nodes.size(); ++i)
-      if (nodes[i]->kind == NodeKind::Op && may_fail(*nodes[i]->op, nodes[i]->operands, nodes[i]->outs))
-        refuse(nodes[i]->op->name);
   }
 
   // Where eager code raises, or goes another way than the graph.

@@ -222,10 +222,13 @@ ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const Call
 }
 
 ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  if (callable.writes_self) check_stand_in_writes(tracer, callable, args);
   return call_rewritten(tracer, *callable.family, callable.function, args);
 }
 
-ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+namespace {
+
+ValuePtr call_library(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   if (callable.self_type == nullptr) return call_opaque(tracer, *callable.family, callable.function, args);
   auto* self = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
   bool is_known = self != nullptr && self->source != nullptr && self->object.type() == callable.self_type;
@@ -234,6 +237,19 @@ ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const Cal
   CallArgs others = args;
   others.positional.erase(others.positional.begin());
   return call_opaque(tracer, *callable.family, callable.function, others, self->source);
+}
+
+}  // namespace
+
+ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  size_t first = tracer.graph().nodes().size();
+  ValuePtr result = call_library(tracer, callable, args);
+  for (size_t i = first; i < tracer.graph().nodes().size(); ++i) {
+    const Node* node = tracer.graph().nodes()[i].get();
+    bool has_history = std::ranges::any_of(node->outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
+    if (is_op(*node, OpKind::HostCall) && !has_history) tracer.builder().gradient_runs().note_without_gradients(node);
+  }
+  return result;
 }
 
 ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/marked_calls.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
@@ -174,10 +175,40 @@ ValueRef subtract_floats(Tracer& tracer, const Pair& pair) {
   if (!pair.swapped) return add(tracer, "sub", {pair.tensor, pair.other, one()});
   return add(tracer, "add", {add(tracer, "neg", {pair.tensor}), pair.other, one()});
 }
+// 1.0; the plan fails where the condition does not hold.
+ValueRef one_if(Tracer& tracer, ValueRef condition) {
+  return checked(tracer, "checked_div",
+                 {add(tracer, "full", {DimVec(), one(), DType::int64}), cast(tracer, condition, DType::int64)});
+}
+ValueRef float_tensor(Tracer& tracer, const Operand& number) {
+  if (is_tensor(tracer, number)) return std::get<ValueRef>(number);
+  return add(tracer, "full", {DimVec(), number, DType::float64});
+}
+// The operands of the pair in their own order.
+std::pair<ValueRef, ValueRef> floats_in_order(Tracer& tracer, const Pair& pair) {
+  ValueRef other = float_tensor(tracer, pair.other);
+  return pair.swapped ? std::pair(other, pair.tensor) : std::pair(pair.tensor, other);
+}
+// Python raises at zero.
 ValueRef divide_floats(Tracer& tracer, const Pair& pair) {
-  // Python raises at zero.
-  if (pair.swapped || !pair.divisor.constant || is_zero(pair.divisor)) refuse("division");
-  return add(tracer, "div", {pair.tensor, pair.other});
+  if (is_zero(pair.divisor)) refuse("division");
+  if (!pair.swapped && pair.divisor.constant) return add(tracer, "div", {pair.tensor, pair.other});
+  auto [dividend, divisor] = floats_in_order(tracer, pair);
+  ValueRef quotient = add(tracer, "div", {dividend, divisor});
+  return multiply_floats(tracer,
+                         {quotient, one_if(tracer, add(tracer, "ne", {divisor, Scalar(0.0)})), false, pair.divisor});
+}
+// Of numbers above zero, with a finite result: elsewhere Python raises, or computes a complex number. The last bits may
+// differ from Python's: for a library's own arithmetic only.
+ValueRef raise_floats(Tracer& tracer, const Pair& pair) {
+  if (!captures_numbers_in(tracer.frames().bytecode().code())) refuse("power");
+  auto [base, exponent] = floats_in_order(tracer, pair);
+  ValueRef power = add(tracer, "pow", {base, exponent});
+  ValueRef is_above = add(tracer, "gt", {base, Scalar(0.0)});
+  ValueRef is_finite =
+      add(tracer, "lt", {add(tracer, "abs", {power}), Scalar(std::numeric_limits<double>::infinity())});
+  ValueRef holds = add(tracer, "logical_and", {is_above, is_finite});
+  return multiply_floats(tracer, {power, one_if(tracer, holds), false, pair.divisor});
 }
 
 ValuePtr positive(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
@@ -220,7 +251,8 @@ struct Rule {
 constexpr Rule kNone{};
 constexpr Rule kAdd{true, add_integers, add_floats}, kSubtract{true, subtract_integers, subtract_floats},
     kMultiply{true, multiply_integers, multiply_floats}, kFloorDivide{true, divide_integers},
-    kRemainder{true, rest_of_integers}, kTrueDivide{true, true_quotient, divide_floats};
+    kRemainder{true, rest_of_integers}, kTrueDivide{true, true_quotient, divide_floats},
+    kPower{true, nullptr, raise_floats};
 constexpr Rule kLess{.op = "lt", .mirrored = "gt"}, kLessEqual{.op = "le", .mirrored = "ge"},
     kEqual{.op = "eq", .mirrored = "eq"}, kNotEqual{.op = "ne", .mirrored = "ne"},
     kGreater{.op = "gt", .mirrored = "lt"}, kGreaterEqual{.op = "ge", .mirrored = "le"};
@@ -235,11 +267,11 @@ constexpr Rule kRows[] = {
 
 }  // namespace in_graph
 
-ValuePtr arithmetic(Tracer& tracer, const in_graph::Rule& rule, const Side& a, const Side& b) {
+ValuePtr arithmetic(Tracer& tracer, const in_graph::Rule& rule, const Side& a, const Side& b, const char* what) {
   bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
   auto* compute = with_float ? rule.floats : rule.integers;
   Pair pair = pair_of(tracer, a, b, with_float ? DType::float64 : DType::int64);
-  if (compute == nullptr) refuse("division");
+  if (compute == nullptr) refuse(what);
   ValueRef result = compute(tracer, pair);
   return number(number_type(tracer.graph().info(result).spec.dtype), result);
 }
@@ -292,7 +324,8 @@ ValuePtr number_from_outside(Tracer& tracer, TensorValue* tensor) {
 }  // namespace
 
 bool captures_numbers(Tracer& tracer) {
-  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
+  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph ||
+         captures_numbers_in(tracer.frames().bytecode().code());
 }
 
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor) {
@@ -347,7 +380,7 @@ ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector
   Side a = side_of(tracer, operands[0], what), b = side_of(tracer, operands[1], what);
   if (divides_by_unknown(scalar_op, a, b))
     if (ValuePtr size = size_computed(tracer, scalar_op, operands)) return size;
-  return rule.is_arithmetic ? arithmetic(tracer, rule, a, b) : comparison(tracer, rule, a, b);
+  return rule.is_arithmetic ? arithmetic(tracer, rule, a, b, what) : comparison(tracer, rule, a, b);
 }
 
 }  // namespace md

@@ -13,6 +13,7 @@ from . import (
     torch_graphs,
     torch_layers,
     torch_operators,
+    torch_optimizers,
     torch_refused_dtypes,
     torch_rewrites,
     torch_stand_ins,
@@ -90,6 +91,8 @@ _LEFT = (
 
 # Where is_compiling() is false, as in plain code: torch takes other ways while it compiles, some with other results.
 _WITHOUT_MARKS = ("nn/", "optim/")
+# Where elements are read as numbers: the counters of optimizers.
+_WITH_NUMBERS = ("optim/",)
 
 
 def _register(torch: Any) -> None:
@@ -99,13 +102,15 @@ def _register(torch: Any) -> None:
     _C._register_call("backward", torch.Tensor.backward)
     for path in _WITHOUT_MARKS:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
+    for path in _WITH_NUMBERS:
+        _C._capture_numbers_in(f"{torch.__path__[0]}/{path}")
     for path in _LEFT:
         _C._leave_files(f"{torch.__path__[0]}/{path}")
     for name, own in torch_stand_ins.RESULTS.items():
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.
     add = _add
-    for row in (*torch_functions.TABLE, *torch_rewrites.TABLE):
+    for row in (*torch_functions.TABLE, *torch_rewrites.TABLE, *torch_optimizers.TABLE):
         row.register(torch, add)
     for function in torch_rewrites.CALLED:
         add(function, function.__name__, "HostCall")
@@ -125,6 +130,8 @@ def _register(torch: Any) -> None:
     _register_composites(torch, add)
     torch_graphs.name_ops(torch)
     torch_operators.register(torch)
+    for method, plain in torch_optimizers.plain_methods(torch):
+        _C._mark_call(method, "replaced", plain)
     for fact, name in torch_functions.fact_methods():
         _add_method(torch, add, name, "Fact", fact)
         asked = getattr(torch, name, None)

@@ -194,6 +194,8 @@ def answers() -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...
         ),
         ("Asked",),
     )
+    # Devices that are none of ours.
+    yield ("_C",), ("_accelerator_getAccelerator", "_get_privateuse1_backend_name"), ("Asked",)
     yield ("", "_C"), ("is_grad_enabled",), ("GradMode",)
     yield ("_C", ""), ("_set_grad_enabled",), ("SetGradMode",)
 

@@ -1,0 +1,114 @@
+"""What torch's optimizers and gradient clipping call besides operations on tensors, written over torch's own functions:
+loaded where torch is."""
+
+from __future__ import annotations
+
+import sys
+
+from .torch_stand_ins.table import StandIn, decline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+if "torch" not in sys.modules:
+    raise ImportError(
+        "imported by itself: this module stands on torch, which the program has not imported", name="torch"
+    )
+torch: Any = sys.modules["torch"]
+_profiler: Any = torch.autograd.profiler
+
+
+class UnrecordedRange(_profiler.record_function):  # type: ignore[misc]  # known when torch is there
+    """A label of the profiler while it is off."""
+
+    # That of the class asks for names of torch's own that are loaded late.
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args, self.record = name, args, None
+        self.run_callbacks_on_exit = True
+        self._cupti_monitor_external_id = None
+
+    def __enter__(self) -> UnrecordedRange:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+def record_function(name: str, args: str | None = None) -> Any:
+    if _profiler._is_profiler_enabled:
+        decline("a label of the profiler while it is on")
+    return UnrecordedRange(name, args)
+
+
+def group_tensors(lists: Any, with_indices: bool = False) -> Any:
+    """torch._C._group_tensors_by_device_and_dtype, of tensors on the CPU."""
+    if any(len(each) != len(lists[0]) for each in lists):
+        decline("lists of several lengths")
+    groups: dict[Any, Any] = {}
+    for index, first in enumerate(lists[0]):
+        key = (first.device, first.dtype)
+        if key not in groups:
+            groups[key] = ([[] for _ in lists], [])
+        tensors, indices = groups[key]
+        for group, each in zip(tensors, lists, strict=True):
+            group.append(each[index])
+        if with_indices:
+            indices.append(index)
+    return groups
+
+
+def foreach_norm(tensors: Any, ord: Any = 2, dtype: Any = None) -> Any:
+    if not tensors:
+        decline("a list without tensors")
+    return tuple([torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in tensors])
+
+
+def foreach_mul_(tensors: Any, factor: Any) -> None:
+    is_number = isinstance(factor, (int, float)) or (isinstance(factor, torch.Tensor) and factor.dim() == 0)
+    if not tensors or not is_number:
+        decline("a list without tensors, or a factor for each of them")
+    for tensor in tensors:
+        tensor.mul_(factor)
+
+
+def foreach_clamp_min_(tensors: Any, bound: Any) -> None:
+    if not tensors or not isinstance(bound, (int, float)):
+        decline("a list without tensors, or a bound for each of them")
+    for tensor in tensors:
+        tensor.clamp_min_(bound)
+
+
+def foreach_clamp_max_(tensors: Any, bound: Any) -> None:
+    if not tensors or not isinstance(bound, (int, float)):
+        decline("a list without tensors, or a bound for each of them")
+    for tensor in tensors:
+        tensor.clamp_max_(bound)
+
+
+def addcdiv_(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """As sums and products, which take a factor that is computed of elements, too."""
+    if not (self.is_floating_point() and tensor1.is_floating_point() and tensor2.is_floating_point()):
+        decline("addcdiv_ of integers")
+    return self.add_(tensor1 * value / tensor2)
+
+
+def plain_methods(torch: Any) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+    """Methods that are hidden from torch's own compiler, with what they are without that."""
+    for name in ("zero_grad",):
+        method = getattr(torch.optim.Optimizer, name)
+        plain = getattr(method, "__wrapped__", None)
+        if plain is not None:
+            yield method, plain
+
+
+TABLE = (
+    StandIn("autograd.profiler.record_function", record_function, "Rewritten"),
+    StandIn("_C._group_tensors_by_device_and_dtype", group_tensors, "Rewritten"),
+    StandIn("Tensor.addcdiv_", addcdiv_, "Rewritten"),
+    StandIn("_foreach_norm", foreach_norm, "Rewritten"),
+    StandIn("_foreach_mul_", foreach_mul_, "Rewritten"),
+    StandIn("_foreach_clamp_min_", foreach_clamp_min_, "Rewritten"),
+    StandIn("_foreach_clamp_max_", foreach_clamp_max_, "Rewritten"),
+)
