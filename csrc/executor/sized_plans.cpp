@@ -146,6 +146,7 @@ class SizedPlans : public Plan {
   bool are_asked_once(const Sizes& sizes) const;
   bool change(KeptAt kept, const Sizes& sizes) const;
   bool change_last(SharedPlans& pattern, const Sizes& sizes) const;
+  bool change_recent(SharedPlans& pattern, const Sizes& sizes) const;
   bool change_one(SharedPlans& pattern, const Sizes& sizes) const;
   bool copy_one(SharedPlans& pattern, const Sizes& sizes) const;
   bool lower_one(SharedPlans& pattern, const Sizes& sizes, KeptPlans& dropped) const;
@@ -278,7 +279,7 @@ bool SizedPlans::find_pattern(const Sizes& sizes) const {
 std::shared_ptr<const Plan> SizedPlans::share(const Sizes& sizes, KeptPlans& dropped) const {
   if (!find_pattern(sizes)) return nullptr;
   SharedPlans& pattern = patterns_.front();
-  bool found = change_last(pattern, sizes) ||
+  bool found = change_last(pattern, sizes) || change_recent(pattern, sizes) ||
                (pattern.plans.size() < kMostShared ? copy_one(pattern, sizes) : change_one(pattern, sizes));
   if (!found && !lower_one(pattern, sizes, dropped)) return nullptr;
   shrink(dropped);
@@ -342,6 +343,14 @@ bool SizedPlans::change_last(SharedPlans& pattern, const Sizes& sizes) const {
   KeptAt last = pattern.plans.back();
   bool is_passed = last->uses == 0 && last->plan.use_count() == 1 && are_asked_once(last->sizes);
   return is_passed && are_asked_once(sizes) && change(last, sizes);
+}
+
+// Sizes that have never been asked for come from programs in which most are new: they take the plan that was used before
+// the last one, which is in the caches, too. Those that come again find plans of their own by the other ways.
+bool SizedPlans::change_recent(SharedPlans& pattern, const Sizes& sizes) const {
+  if (pattern.plans.size() < 2 || !are_asked_once(sizes)) return false;
+  KeptAt recent = *(pattern.plans.end() - 2);
+  return recent->plan.use_count() == 1 && change(recent, sizes);
 }
 
 // The least recently used plan that does not run takes the sizes.
