@@ -46,8 +46,8 @@ def listed_absences():
 ABSENT = listed_absences()
 
 
-def in_this_part(name, dtype, number):
-    return zlib.crc32(f"{name} {dtype} {number}".encode()) % SPARSE == 0
+def in_this_part(name, dtype, number, sparse=SPARSE):
+    return zlib.crc32(f"{name} {dtype} {number}".encode()) % sparse == 0
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +96,7 @@ def test_some_samples(name, way):
 OPEN_UNDER_AUTOCAST = {
     "bernoulli": "the numbers of another seed, which may be the same by chance",
     "matrix_exp": "torch gives NaN for 16-bit floats",
+    "nn.functional.multi_head_attention_forward": "scores of hundreds, which 16 bits hold in steps of 0.5",
 }
 
 
@@ -105,7 +106,8 @@ def test_some_samples_under_autocast(name, way):
     """The dtypes and values of operands in float32 and bfloat16, or one of them if compiled."""
     both = ("float32", "bfloat16")
     for dtype in both if way == "autocast" else [both[zlib.crc32(name.encode()) % 2]]:
-        only = lambda number, dtype=dtype: number == 0 or in_this_part(name, dtype + way, number)  # noqa: E731
+        part = dtype + way
+        only = lambda number, part=part: number == 0 or in_this_part(name, part, number, 4 * SPARSE)  # noqa: E731
         check(name, database.outcomes(name, ENTRIES[name], dtype, way, only, is_compared(name)))
 
 
