@@ -345,8 +345,8 @@ bool SizedPlans::change_last(SharedPlans& pattern, const Sizes& sizes) const {
   return is_passed && are_asked_once(sizes) && change(last, sizes);
 }
 
-// Sizes that have never been asked for come from programs in which most are new: they take the plan that was used before
-// the last one, which is in the caches, too. Those that come again find plans of their own by the other ways.
+// Sizes that have never been asked for come from programs in which most are new: they take the plan that was used
+// before the last one, which is in the caches, too. Those that come again find plans of their own by the other ways.
 bool SizedPlans::change_recent(SharedPlans& pattern, const Sizes& sizes) const {
   if (pattern.plans.size() < 2 || !are_asked_once(sizes)) return false;
   KeptAt recent = *(pattern.plans.end() - 2);

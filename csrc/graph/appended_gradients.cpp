@@ -10,8 +10,8 @@ namespace {
 
 class GradientAppender : public GradientWalk {
  public:
-  GradientAppender(Graph& graph, std::span<const ValueRef> stops, const AppendOp& append)
-      : GradientWalk(graph), graph_(graph), stops_(stops), append_(append) {}
+  GradientAppender(Graph& graph, std::span<const ValueRef> stops, GradientHistory history, const AppendOp& append)
+      : GradientWalk(graph), graph_(graph), stops_(stops), history_(history), append_(append) {}
 
   AppendedGradients run(std::span<const GradientStart> starts, std::optional<std::span<const ValueRef>> ends) {
     const size_t count = graph_.nodes().size();
@@ -33,6 +33,7 @@ class GradientAppender : public GradientWalk {
   Node* append(const OpRow& row, std::vector<Operand> operands) override { return append_(row, std::move(operands)); }
   Node* append_constant(const Tensor& value) override { return graph_.add_constant("constant", value); }
   ValueRef in_graph(ValueRef value) override { return value; }
+  bool records_histories() const override { return history_ == GradientHistory::Recorded; }
   void note_saved(const Node& node, ValueRef value) override {
     if (result_.saving.empty() || result_.saving.back() != &node) result_.saving.push_back(&node);
     result_.saved.push_back(value);
@@ -81,6 +82,7 @@ class GradientAppender : public GradientWalk {
 
   Graph& graph_;
   std::span<const ValueRef> stops_;
+  GradientHistory history_;
   const AppendOp& append_;
   AppendedGradients result_;
 };
@@ -89,8 +91,8 @@ class GradientAppender : public GradientWalk {
 
 AppendedGradients append_gradients(Graph& graph, std::span<const GradientStart> starts,
                                    std::optional<std::span<const ValueRef>> ends, std::span<const ValueRef> stops,
-                                   const AppendOp& append) {
-  return GradientAppender(graph, stops, append).run(starts, ends);
+                                   GradientHistory history, const AppendOp& append) {
+  return GradientAppender(graph, stops, history, append).run(starts, ends);
 }
 
 }  // namespace md

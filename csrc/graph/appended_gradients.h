@@ -1,5 +1,6 @@
 // Gradients appended to the graph that they are of.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -25,10 +26,13 @@ struct GradientStart {
 
 using AppendOp = std::function<Node*(const OpRow& row, std::vector<Operand> operands)>;
 
+// What the gradients themselves are to be: with histories, so that they have gradients.
+enum class GradientHistory : uint8_t { None, Recorded };
+
 // ends: go no further than needed for their gradients; nullopt: to all inputs. stops: values that count as inputs.
 // Raises Error for an op without a derivative, and where a rule needs a number that is known at run time only.
 AppendedGradients append_gradients(Graph& graph, std::span<const GradientStart> starts,
                                    std::optional<std::span<const ValueRef>> ends, std::span<const ValueRef> stops,
-                                   const AppendOp& append);
+                                   GradientHistory history, const AppendOp& append);
 
 }  // namespace md

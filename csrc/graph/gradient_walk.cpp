@@ -12,7 +12,7 @@ std::vector<Tensor> GradientWalk::record(const OpRow& row, std::span<const Arg> 
   Node* node = append(row, std::move(operands));
   std::vector<Tensor> results;
   for (size_t i = 0; i < node->outs.size(); ++i) {
-    node->outs[i].spec.requires_grad = false;
+    if (!records_histories()) node->outs[i].spec.requires_grad = false;
     results.push_back(standing_for({node, static_cast<int>(i)}, node->outs[i].spec, false));
   }
   return results;

@@ -27,6 +27,8 @@ class GradientWalk : public Recorder {
   virtual Node* append_constant(const Tensor& value) = 0;
   // The value there of a value of the forward graph, whose elements a rule reads.
   virtual ValueRef in_graph(ValueRef value) = 0;
+  // Whether what rules compute has a history, as eager code's with create_graph.
+  virtual bool records_histories() const { return false; }
   // A value of the forward graph whose elements eager code saves for the rule of a node.
   virtual void note_saved(const Node&, ValueRef) {}
 

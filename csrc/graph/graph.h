@@ -242,7 +242,7 @@ struct GraphInput {
 // Applies every op eagerly, in order: the "eager" backend, and the reference for plans.
 std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> inputs);
 // The same; ops whose results require grad, by the graph, keep a history, and where `all` every op does that has an
-// operand which requires grad.
+// operand which requires grad. Symbolic sizes are those of the inputs.
 std::vector<Tensor> run_with_histories(const Graph& graph, std::span<const GraphInput> inputs, bool all = true);
 
 }  // namespace md

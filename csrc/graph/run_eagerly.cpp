@@ -4,6 +4,7 @@
 #include "autograd/record.h"
 #include "base/interrupts.h"
 #include "graph/graph.h"
+#include "graph/symbols.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -119,7 +120,11 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
 }
 
 std::vector<Tensor> run_with_histories(const Graph& graph, std::span<const GraphInput> inputs, bool all) {
-  return run_ops(graph, inputs, all ? History::ByOperands : History::ByGraph);
+  History kept = all ? History::ByOperands : History::ByGraph;
+  SymbolList symbols = symbols_of(graph);
+  if (symbols.symbols().empty()) return run_ops(graph, inputs, kept);
+  std::vector<int64_t> values = symbol_values(symbol_places(graph, symbols), inputs);
+  return run_ops(*with_numbers(graph, symbols, values), inputs, kept);
 }
 
 }  // namespace md

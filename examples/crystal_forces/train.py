@@ -45,7 +45,7 @@ class Training:
         self.topology = topology_of(lib, crystal, sizes.cutoff, sizes.angle_cutoff, margin, self.kind)
         compiles = options.library == "minidynamo" and not options.eager
         # Gradients that are to have gradients break the graph: what of a step is before and after them is captured.
-        self.step = lib.compile(self.take_step) if compiles else self.take_step
+        self.step = lib.compile(self.take_step, fullgraph=True) if compiles else self.take_step
         self.measure = lib.compile(forces_of, fullgraph=True) if compiles else forces_of
         self.positions = self.displaced(crystal)
         self.targets = self.forces(teacher, self.positions)

@@ -99,17 +99,23 @@ def is_number(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def gradients(library, outputs, leaves, weights, again):
-    """(first derivatives of the outputs that require grad, second ones or None), each with None where nothing flows."""
+def gradients(library, outputs, leaves, weights, again, rows):
+    """(first derivatives of the outputs that require grad, second ones or None), each with None where nothing flows. rows:
+    for each leaf, the gradient that its first derivative starts with."""
     grad = library.autograd.grad
     first = grad(outputs, leaves, weights, create_graph=again, allow_unused=True)
     if not again:
         return first, None
-    flowing = [each for each in first if each is not None and each.requires_grad]
+    flowing = [(each, row) for each, row in zip(first, rows) if each is not None and each.requires_grad]
     if not flowing:
         return first, ()
-    rows = [numbers_like_of(library, each, 100 + number) for number, each in enumerate(flowing)]
-    return first, grad(flowing, [*leaves, *weights], rows, allow_unused=True)
+    return first, grad(
+        [each for each, _ in flowing], [*leaves, *weights], [row for _, row in flowing], allow_unused=True
+    )
+
+
+def rows_of(library, leaves):
+    return [numbers_like_of(library, each, 100 + number) for number, each in enumerate(leaves)]
 
 
 def numbers_like_of(library, tensor, seed):
@@ -189,20 +195,22 @@ def run_torch(op, sample):
         raise Left("nothing to differentiate")
     weights = [numbers_like(each, number) for number, each in enumerate(flowing)]
     weights = [weight.requires_grad_(op.supports_gradgrad) for weight in weights]
+    rows = rows_of(torch, leaves)
     try:
-        first, second = gradients(torch, flowing, leaves, weights, op.supports_gradgrad)
+        first, second = gradients(torch, flowing, leaves, weights, op.supports_gradgrad, rows)
     except Exception:
         try:
             plain = [weight.detach() for weight in weights]
             again = call(arguments)
             flowing = [each for each in again if isinstance(each, torch.Tensor) and each.requires_grad]
-            first, second = gradients(torch, flowing, leaves, plain, False)
+            first, second = gradients(torch, flowing, leaves, plain, False, rows)
         except Exception as error:
             raise Left(f"torch's gradient refuses: {type(error).__name__}: {str(error)[:80]}") from None
     return outputs, weights, first, second
 
 
-def run_ours(op, sample, call, weights, again):
+def run_ours(op, sample, call, weights, again, is_captured):
+    """is_captured: the call and its gradients are one compiled function."""
     arguments = for_us([sample.input, list(sample.args), sample.kwargs])
     leaves = leaves_of(arguments, md.Tensor)
     wrapper, process = op.gradcheck_wrapper, sample.output_process_fn_grad
@@ -210,13 +218,19 @@ def run_ours(op, sample, call, weights, again):
         wrapper = translation.with_globals(wrapper, torch=md)
     if hasattr(process, "__globals__"):
         process = translation.with_globals(process, torch=md)
-    database.seed(1)
-    outputs = checked_call(op, sample, call, wrapper, process)(arguments)
-    flowing = [each for each in outputs if isinstance(each, md.Tensor) and each.requires_grad]
-    if len(flowing) != len(weights):
-        return outputs, None, None
     ours = [converted(weight.detach()).requires_grad_(again) for weight in weights]
-    return outputs, *gradients(md, flowing, leaves, ours, again)
+    rows = rows_of(md, leaves)
+    run = checked_call(op, sample, call, wrapper, process)
+
+    def whole(arguments, leaves, ours, rows):
+        outputs = run(arguments)
+        flowing = [each for each in outputs if isinstance(each, md.Tensor) and each.requires_grad]
+        if len(flowing) != len(ours):
+            return outputs, None, None
+        return outputs, *gradients(md, flowing, leaves, ours, again, rows)
+
+    database.seed(1)
+    return (md.compile(whole) if is_captured else whole)(arguments, leaves, ours, rows)
 
 
 def is_random(op, sample):
@@ -232,7 +246,7 @@ def is_random(op, sample):
     return any(not torch.equal(a, b) for a, b in zip(run(1), run(2), strict=True))
 
 
-def sample_outcome(op, sample, call):
+def sample_outcome(op, sample, call, is_captured=False):
     why = translation.dtype_not_here(
         [sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX)
     )
@@ -243,7 +257,7 @@ def sample_outcome(op, sample, call):
     except Left as left:
         return Outcome("left", str(left))
     try:
-        ours, our_first, our_second = run_ours(op, sample, call, weights, second is not None)
+        ours, our_first, our_second = run_ours(op, sample, call, weights, second is not None, is_captured)
     except Missing as missing:
         return Outcome("left", f"name {missing}")
     except Exception as error:
@@ -264,7 +278,7 @@ def sample_outcome(op, sample, call):
     return Outcome("different" if unlike else "equal", unlike)
 
 
-def outcomes(name, op, dtype_name="float64", only=lambda number: True):
+def outcomes(name, op, dtype_name="float64", only=lambda number: True, is_captured=False):
     """One outcome for each selected sample; a missing operator has one."""
     dtype = getattr(torch, dtype_name)
     if dtype not in op.supported_backward_dtypes("cpu"):
@@ -277,7 +291,7 @@ def outcomes(name, op, dtype_name="float64", only=lambda number: True):
     database.seed(0)
     for number, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=True)):
         if only(number):
-            found = sample_outcome(op, sample, call)
+            found = sample_outcome(op, sample, call, is_captured)
             where = f"{name} {dtype_name} #{number} ({database.shown(sample)}): " if found.kind == "different" else ""
             yield found._replace(text=where + found.text)
 

@@ -228,7 +228,7 @@ def writes_gradients_that_are_views(s):
     return g, h
 
 
-@broken
+@captured
 def second_gradients_of_computed(s):
     y = (s.a * s.x).sin()
     (g,) = torch.autograd.grad((y.exp() * s.b).sum(), y, create_graph=True)
@@ -268,17 +268,86 @@ def tied(s):
 # ---- breaks
 
 
-@broken
+@captured
 def retains_the_graph(s):
     loss = (s.a * s.b).sum()
     loss.backward(retain_graph=True)
     loss.backward()
 
 
-@broken
+@captured
 def creates_a_graph(s):
     (first,) = torch.autograd.grad((s.a**3).sum(), s.a, create_graph=True)
     first.square().sum().backward()
+
+
+@captured
+def keeps_a_retained_result(s):
+    loss = (s.a * s.b).tanh().sum()
+    loss.backward(retain_graph=True)
+    return loss
+
+
+@captured
+def returns_gradients_with_a_history(s):
+    y = (s.a * s.b).sin()
+    first, second = torch.autograd.grad(y.square().sum(), (s.a, s.b), create_graph=True)
+    return y, first, second.requires_grad, second.exp()
+
+
+@captured
+def third_gradients(s):
+    g = s.s * 2
+    for _ in range(3):
+        (g,) = torch.autograd.grad((g.sin() * s.s.exp()).sum(), s.s, create_graph=True)
+    g.backward()
+    return g
+
+
+@captured
+def a_gradient_penalty(s):
+    point = s.a * 0.3 + s.x * 0.7
+    (slope,) = torch.autograd.grad(s.model(point).sum(), point, create_graph=True)
+    penalty = ((slope.norm(dim=1) - 1) ** 2).mean() + s.model(s.x).mean()
+    penalty.backward()
+    return penalty.detach(), slope.detach()
+
+
+@captured
+def a_step_within_a_step(s):
+    inner = ((s.a * s.x).tanh() - s.frozen).square().mean()
+    (slope,) = torch.autograd.grad(inner, s.a, create_graph=True)
+    outer = ((s.a - 0.1 * slope) * s.b).square().sum()
+    outer.backward()
+    return inner.detach(), outer.detach()
+
+
+@captured
+def a_product_with_the_hessian(s):
+    (slope,) = torch.autograd.grad((s.a.exp() * s.b.sin()).sum(), s.a, create_graph=True)
+    return torch.autograd.grad((slope * s.x).sum(), [s.a, s.b])
+
+
+@captured
+def some_with_a_history_and_some_without(s):
+    y = (s.a * s.b).sin().sum()
+    (plain,) = torch.autograd.grad(y, s.a, retain_graph=True)
+    (recorded,) = torch.autograd.grad(y, s.a, create_graph=True)
+    (plain * recorded).sum().backward()
+    return plain.requires_grad, recorded.requires_grad
+
+
+@broken
+def creates_a_graph_without_grad_mode(s):
+    y = (s.a**3).sum()
+    with torch.no_grad():
+        (first,) = torch.autograd.grad(y, s.a, create_graph=True)
+    first.square().sum().backward()
+
+
+@broken
+def adds_gradients_with_a_history(s):
+    (s.a**3).sum().backward(create_graph=True)
 
 
 @broken

@@ -97,6 +97,10 @@ def breaking(x, w):
     return z * x, y
 
 
+def resized(x, w):
+    return x.reshape(-1) * 2, x.expand(3, *x.shape).sum(0), (x.t() @ w).unsqueeze(0).repeat(2, 1, 1), x[1:] * w[:-1]
+
+
 PROGRAMS = {
     "product": (product, [(4, 3), (3, 5)]),
     "chain": (chain, [(3, 4)]),
@@ -107,6 +111,7 @@ PROGRAMS = {
     "branches": (branches, [(3, 4)]),
     "with_numbers": (with_numbers, [(3, 4)]),
     "returns_input": (returns_input, [(3, 4)]),
+    "resized": (resized, [(3, 4), (3, 4)]),
     "breaking": (breaking, [(3, 4), (3, 4)]),
 }
 BACKENDS = ["onednn", "eager", lambda gm, inputs: gm.forward]
@@ -123,10 +128,11 @@ def test_gradients(name, dynamic, backend):
         assert_same(outcome(compiled, inputs), outcome(function, inputs))
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_second_gradients(name):
+def test_second_gradients(name, dynamic):
     function, shapes = PROGRAMS[name]
-    compiled = torch.compile(function)
+    compiled = torch.compile(function, dynamic=dynamic)
     for seed in range(2):
         inputs = [numbers(*shape, seed=seed) for shape in shapes]
         assert_same(outcome(compiled, inputs, create_graph=True), outcome(function, inputs, create_graph=True))

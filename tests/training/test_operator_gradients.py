@@ -68,6 +68,12 @@ def test_some_samples(name):
     check(database.outcomes(name, ENTRIES[name], "float64", lambda number: in_this_part(name, "float64", number)))
 
 
+@pytest.mark.parametrize("name", marked(ENTRIES))
+def test_samples_in_one_function(name):
+    """The call, its gradients and theirs, compiled as one function."""
+    check(database.outcomes(name, ENTRIES[name], only=lambda number: number == 0, is_captured=True))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("name", marked(ENTRIES))

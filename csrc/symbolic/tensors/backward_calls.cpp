@@ -27,13 +27,23 @@ struct Leaf {
   ValueRef gradient;
 };
 
+// retains: the nodes may be gone back through again. creates: what they compute has a history.
+struct BackwardOptions {
+  bool retains = false, creates = false;
+};
+
 class BackwardCapture {
  public:
-  BackwardCapture(Tracer& tracer, const TensorFamily& family)
-      : tracer_(tracer), family_(family), builder_(tracer.builder()), runs_(builder_.gradient_runs()) {
+  BackwardCapture(Tracer& tracer, const TensorFamily& family, BackwardOptions options)
+      : tracer_(tracer),
+        family_(family),
+        options_(options),
+        builder_(tracer.builder()),
+        runs_(builder_.gradient_runs()) {
     if (family.gradients == nullptr) refuse(str_cat("a tensor of ", family.name));
     if (tracer.outputs().has_output() || has_program_call()) refuse("after a call of the program's code");
     if (builder_.modes(family).inference) refuse("inference mode");
+    if (options.creates && !builder_.modes(family).grad) refuse("create_graph where grad mode is off");
     tracer.guards().global_state(family);
     if (family.gradients->are_watched()) refuse("anomaly mode, or hooks of saved tensors");
   }
@@ -123,9 +133,10 @@ class BackwardCapture {
       return builder_.add_op(row, std::move(operands));
     };
     try {
-      AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
+      GradientHistory history = options_.creates ? GradientHistory::Recorded : GradientHistory::None;
+      AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, history, append);
       check(found);
-      runs_.note_run(found);
+      if (!options_.retains) runs_.note_run(found);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -251,6 +262,7 @@ class BackwardCapture {
 
   Tracer& tracer_;
   const TensorFamily& family_;
+  BackwardOptions options_;
   GraphBuilder& builder_;
   GradientRuns& runs_;
   std::vector<GradientStart> starts_;
@@ -281,9 +293,12 @@ ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
   static constexpr const char* kNames[] = {"gradient", "retain_graph", "create_graph", "inputs"};
   if (args.positional.empty() || args.positional.size() > 5 || !is_tensor(args.positional[0])) raise_here();
   ValuePtr gradient = tracer.values().none();
+  BackwardOptions options;
   auto take = [&](size_t at, const ValuePtr& value) {
     if (at == 0) {
       gradient = value;
+    } else if (at == 1) {
+      options.retains = flag_of(tracer, value);
     } else if (flag_of(tracer, value)) {
       refuse(kNames[at]);
     }
@@ -294,7 +309,7 @@ ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
     if (found == std::end(kNames)) raise_here();
     take(static_cast<size_t>(found - std::begin(kNames)), value);
   }
-  BackwardCapture capture(tracer, family_of_root(args.positional[0]));
+  BackwardCapture capture(tracer, family_of_root(args.positional[0]), options);
   capture.add_root(args.positional[0], gradient);
   capture.run_to_leaves();
   return tracer.values().none();
@@ -306,12 +321,13 @@ ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
   // Where this breaks, what was computed so far are results of one region, of which one is gone back to from another.
   bool kept = tracer.graph().keeps_histories();
   tracer.graph().keep_histories(kept || (ends && std::ranges::any_of(*ends, is_computed)));
-  static constexpr const char* kOptions[] = {"retain_graph", "create_graph", "anomaly mode"};
-  for (size_t i = 0; i < std::size(kOptions); ++i)
-    if (flag_of(tracer, args.positional[3 + i])) refuse(kOptions[i]);
+  BackwardOptions options{.retains = flag_of(tracer, args.positional[3]),
+                          .creates = flag_of(tracer, args.positional[4])};
+  if (options.creates && !ends) refuse("create_graph without inputs");
+  if (flag_of(tracer, args.positional[5])) refuse("anomaly mode");
   auto roots = elements_of(tracer, args.positional[0]), starts = elements_of(tracer, args.positional[1]);
   if (!roots || !starts || roots->size() != starts->size()) raise_here();
-  BackwardCapture capture(tracer, roots->empty() ? default_family() : family_of_root(roots->front()));
+  BackwardCapture capture(tracer, roots->empty() ? default_family() : family_of_root(roots->front()), options);
   for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
   if (!ends && !same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
   ValuePtr gradients = make_value<SequenceValue>(false, std::vector<ValuePtr>{});
