@@ -5,6 +5,7 @@
 #include "cpython/text.h"
 #include "guards/guard_set.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
@@ -142,13 +143,29 @@ bool is_python_function(const ValuePtr& value) {
   return inner && PyFunction_Check(inner.get());
 }
 
+namespace {
+
+// The function behind a library's mark, where the library's own file calls it: torch marks methods of optimizers once
+// its compiler has run. Null: the mark counts.
+ValuePtr behind_mark(Tracer& tracer, const ValuePtr& function) {
+  static PyObject* const kOriginal = PyUnicode_InternFromString("_torchdynamo_orig_callable");
+  if (!ignores_marks(tracer.frames().bytecode().code())) return nullptr;
+  ValuePtr original = optional_attribute(tracer, function, kOriginal);
+  return original != nullptr && is_python_function(original) ? original : nullptr;
+}
+
+}  // namespace
+
 void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                    ValuePtr continuation_value) {
   if (ValuePtr text = guarded_repr(tracer, function, args))
     return apply_continuation(tracer, continuation, continuation_value, text);
-  if (Disabled disabled = disabled_by(callee_of(function).code); disabled != Disabled::Not)
+  if (Disabled disabled = disabled_by(callee_of(function).code); disabled != Disabled::Not) {
+    if (ValuePtr original = behind_mark(tracer, function))
+      return call_function(tracer, original, std::move(args), continuation, std::move(continuation_value));
     graph_break(disabled == Disabled::All ? BreakReason::disabled_call : BreakReason::disabled_frame_call,
                 text_of(callee_of(function).code->co_qualname));
+  }
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)

@@ -2,6 +2,8 @@
 gradients and versions, and what changes between two steps."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 
@@ -468,3 +470,31 @@ def test_changes_between_steps(function, name):
         run.losses += run.take_some(4, 4)
     assert_same(compiled.losses, eager.losses)
     assert_same_runs(compiled, eager)
+
+
+MARKED = """
+import sys, torch, minidynamo, torch._dynamo
+
+torch._dynamo.eval_frame.TorchPatcher.patch()
+model = torch.nn.Linear(3, 2)
+optimizer = getattr(torch.optim, sys.argv[1])(model.parameters(), lr=0.01)
+
+
+@minidynamo.compile(fullgraph=True)
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).square().sum()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+losses = [step(torch.ones(4, 3)).item() for _ in range(3)]
+assert losses[2] < losses[0]
+"""
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_marks_that_torch_sets_when_its_compiler_runs(name):
+    done = subprocess.run([sys.executable, "-c", MARKED, name], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
