@@ -3,8 +3,9 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "cpython/text.h"
@@ -86,9 +87,13 @@ void find_gradient_functions(GradientFunctions& gradients) {
 
 // (2, 13) of "2.13.0+cpu"; (0, 0) for another text.
 std::pair<int, int> version_of(BorrowedRef module) {
-  Ref text = check(PyObject_Str(check(PyObject_GetAttrString(module, "__version__"))));
+  Ref version = check(PyObject_Str(check(PyObject_GetAttrString(module, "__version__"))));
+  std::string text = text_of(version);
+  const char* end = text.data() + text.size();
   int major = 0, minor = 0;
-  if (sscanf(text_of(text).data(), "%d.%d", &major, &minor) != 2) return {0, 0};
+  auto [dot, error] = std::from_chars(text.data(), end, major);
+  if (error != std::errc() || dot == end || *dot != '.') return {0, 0};
+  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return {0, 0};
   return {major, minor};
 }
 
