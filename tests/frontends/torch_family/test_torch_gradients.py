@@ -117,7 +117,8 @@ CASES = {
     "softmax": (lambda x: F.softmax(x, -1) @ x, leaf(4, 4)),
     "cross entropy": (lambda x: F.cross_entropy(x, torch.tensor([0, 2, 1, 1])), leaf(4, 4)),
     "convolution": (lambda x, w: F.conv2d(x, w, padding=1).relu(), leaf(1, 2, 5, 5), leaf(3, 2, 3, 3, seed=1)),
-    "indices": (lambda x, i: x[i].sum(0) + x[i[0]], leaf(5, 3), torch.tensor([0, 2, 2])),
+    "indices": (lambda x, i: x[i].sum(0) + x[i[:1]], leaf(5, 3), torch.tensor([0, 2, 2])),
+    "index of rank 0": (lambda x, i: x[i].sin(), leaf(5, 3), torch.tensor(2)),
     "embedding": (lambda w, i: F.embedding(i, w).sin(), leaf(5, 3), torch.tensor([[0, 2], [4, 4]])),
     "embedding with padding": (
         lambda w, i: F.embedding(i, w, padding_idx=2).sin(),
@@ -154,11 +155,17 @@ def test_gradients(name):
         compare(function, *arguments)
 
 
+# torch takes the number of the index and makes a view.
+BREAKS = {"index of rank 0": ["tensor_to_number"], "in place": ["tensor_write", "tensor_write"]}
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_no_region_breaks(name):
+def test_region_breaks(name):
+    minidynamo._dynamo.reset()  # a site's breaks are recorded once
     function, *arguments = CASES[name]
     with torch.enable_grad():
-        assert _C.record_breaks(lambda: minidynamo.compile(function)(*arguments)) == []
+        breaks = _C.record_breaks(lambda: minidynamo.compile(function)(*arguments))
+    assert [each["name"] for each in breaks] == BREAKS.get(name, [])
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in NO_SECOND])
