@@ -157,11 +157,9 @@ void NativePlan::prepare(RunState& state) const {
   constexpr size_t kMostSpare = 64 * 1024;
   auto arena_nbytes = static_cast<size_t>(layout_.arena_nbytes);
   size_t kept = state.arena ? state.arena->nbytes() : 0;
-  // One of larger sizes serves again, but is not counted. One that was too small is followed by one with room for
-  // sizes that grow: new memory costs a page fault for each of its pages.
-  size_t room = kept > 0 && kept < arena_nbytes ? arena_nbytes / 2 : 0;
+  // One of larger sizes serves again, but is not counted.
   if (kept < arena_nbytes || kept > 2 * arena_nbytes + kMostSpare)
-    state.arena = arena_nbytes > 0 ? Storage::allocate(arena_nbytes + room) : StoragePtr();
+    state.arena = arena_nbytes > 0 ? Storage::allocate(arena_nbytes) : StoragePtr();
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     const Buffer& buffer = layout_.buffers[i];
     // Without an arena no step touches such a buffer: its values stay inside fused loops.

@@ -129,12 +129,8 @@ void set_freed_recorder(BorrowedRef function) { freed_recorder = Py_NewRef(funct
 Ref with_freed_history(BorrowedRef result, std::span<const Ref> leaves) {
   std::vector<PyObject*> arguments{result.get()};
   for (const Ref& leaf : leaves) arguments.push_back(leaf.get());
-  GradModes before = modes();
-  set_modes({true, before.inference});
-  Ref recorded = Ref::steal(PyObject_Vectorcall(freed_recorder, arguments.data(), arguments.size(), nullptr));
-  set_modes(before);
-  if (!recorded) throw PythonError();
-  return recorded;
+  ModeSwitch mode(modes, set_modes, true);
+  return check(PyObject_Vectorcall(freed_recorder, arguments.data(), arguments.size(), nullptr));
 }
 
 }  // namespace md::torch

@@ -27,20 +27,14 @@ void log_state(Tracer& tracer) {
   for (const ValuePtr& cell : tracer.effects().stored_cells())
     tracer.effects().add({EffectKind::SetCell, cell, nullptr, as<CellValue>(cell)->contents});
   for (TracedModes& modes : tracer.builder().all_modes()) {
-    auto log_mode = [&](EffectKind kind, bool mode, bool& logged) {
-      if (mode == logged) return;
+    modes.for_each_change([&](EffectKind kind, bool flag, int count) {
       PendingEffect change{kind, nullptr, nullptr, nullptr};
       change.family = modes.family;
-      change.flag = logged = mode;
+      change.flag = flag;
+      change.count = count;
       tracer.effects().add(std::move(change));
-    };
-    log_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
-    log_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
-    if (modes.now.autocast == modes.logged.autocast) continue;
-    PendingEffect change{EffectKind::AutocastMode, nullptr, nullptr, nullptr};
-    change.family = modes.family;
-    change.count = (modes.logged.autocast = modes.now.autocast).word();
-    tracer.effects().add(std::move(change));
+    });
+    modes.logged = modes.now;
   }
 }
 

@@ -181,18 +181,12 @@ void RegionFinisher::add_effects() {
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
   for (const TracedModes& modes : tracer_.builder().all_modes()) {
-    auto add_mode = [&](EffectKind kind, bool mode, bool logged) {
-      if (mode == logged) return;
+    modes.for_each_change([&](EffectKind kind, bool flag, int count) {
       Effect& effect = snapshot_.effects.emplace_back(Effect{kind});
       effect.family = modes.family;
-      effect.flag = mode;
-    };
-    add_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
-    add_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
-    if (modes.now.autocast == modes.logged.autocast) continue;
-    Effect& effect = snapshot_.effects.emplace_back(Effect{EffectKind::AutocastMode});
-    effect.family = modes.family;
-    effect.count = modes.now.autocast.word();
+      effect.flag = flag;
+      effect.count = count;
+    });
   }
 }
 

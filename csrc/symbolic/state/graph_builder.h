@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "graph/views.h"
+#include "snapshot/snapshot.h"
 #include "symbolic/state/frame_stack.h"
 #include "symbolic/state/gradient_runs.h"
 #include "symbolic/state/value_reader.h"
@@ -20,6 +21,14 @@ struct TracedModes {
   const TensorFamily* family;
   GradModes initial, now;
   GradModes logged;  // after the effects logged so far
+
+  // visit(kind, flag, count) for each effect that turns the logged modes into those of now.
+  template <typename Visit>
+  void for_each_change(Visit visit) const {
+    if (now.grad != logged.grad) visit(EffectKind::GradMode, now.grad, 0);
+    if (now.inference != logged.inference) visit(EffectKind::InferenceMode, now.inference, 0);
+    if (now.autocast != logged.autocast) visit(EffectKind::AutocastMode, false, now.autocast.word());
+  }
 };
 
 class GraphBuilder {
@@ -63,6 +72,18 @@ class GraphBuilder {
   // At the current point of the trace; at its start those of the thread.
   GradModes& modes(const TensorFamily& family);
   GradModes& modes() { return modes(default_family()); }
+  // Restores our own modes.
+  class OwnModesScope {
+   public:
+    explicit OwnModesScope(GraphBuilder& builder) : builder_(builder), before_(builder.modes()) {}
+    ~OwnModesScope() { builder_.modes() = before_; }
+    OwnModesScope(const OwnModesScope&) = delete;
+    OwnModesScope& operator=(const OwnModesScope&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    GradModes before_;
+  };
   // Of each family whose modes were asked for.
   std::deque<TracedModes>& all_modes() { return modes_; }
   bool modes_changed() const;

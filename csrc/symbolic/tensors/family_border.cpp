@@ -113,25 +113,6 @@ class Border {
   std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}
 };
 
-// The library records the operations of a stand-in, or nothing does. Our autocast is not the library's.
-class ModesOfLibrary {
- public:
-  ModesOfLibrary(GraphBuilder& builder, const TensorFamily& library)
-      : builder_(builder), before_(builder.modes(default_family())) {
-    bool records = library.recorder != nullptr && builder.modes(library).records_gradient();
-    GradModes& modes = builder.modes(default_family());
-    modes.grad = records;
-    modes.autocast.enabled = false;
-  }
-  ~ModesOfLibrary() { builder_.modes(default_family()) = before_; }
-  ModesOfLibrary(const ModesOfLibrary&) = delete;
-  ModesOfLibrary& operator=(const ModesOfLibrary&) = delete;
-
- private:
-  GraphBuilder& builder_;
-  GradModes before_;
-};
-
 }  // namespace
 
 CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, const CallArgs& args) {
@@ -167,7 +148,12 @@ ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const Cal
 ValuePtr call_rewritten(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
   const Source* source = tracer.sources().get(SourceKind::StandIn, nullptr, nullptr, index_of_stand_in(function));
   ValuePtr stand_in = value_at(tracer, source, Ref::share(function));
-  ModesOfLibrary modes(tracer.builder(), family);
+  GraphBuilder::OwnModesScope scope(tracer.builder());
+  // The library records the operations of a stand-in, or nothing does. Our autocast is not the library's.
+  bool records = family.recorder != nullptr && tracer.builder().modes(family).records_gradient();
+  GradModes& modes = tracer.builder().modes();
+  modes.grad = records;
+  modes.autocast.enabled = false;
   std::optional<ValuePtr> result = call_catching(tracer, stand_in, args, PyExc_BaseException);
   if (!result) raise_here();
   return *result;

@@ -124,18 +124,8 @@ namespace {
 
 // Without autocast: what the result is written to was passed by the caller.
 ValuePtr call_as_given(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form) {
-  class Pause {
-   public:
-    explicit Pause(GraphBuilder& builder)
-        : builder_(builder), before_(std::exchange(builder.modes().autocast.enabled, false)) {}
-    ~Pause() { builder_.modes().autocast.enabled = before_; }
-    Pause(const Pause&) = delete;
-
-   private:
-    GraphBuilder& builder_;
-    bool before_;
-  };
-  Pause pause(tracer.builder());
+  GraphBuilder::OwnModesScope scope(tracer.builder());
+  tracer.builder().modes().autocast.enabled = false;
   return call_op(tracer, row, args, form);
 }
 
