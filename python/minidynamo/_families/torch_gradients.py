@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .imported_torch import torch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -9,11 +11,8 @@ if TYPE_CHECKING:
 
     _Tensors = tuple[Any, ...]
 
-# In the process already: this module is loaded with torch's family.
-_torch: Any = __import__("torch")
 
-
-class CompiledFunction(_torch.autograd.Function):  # type: ignore[misc]  # known when torch is there
+class CompiledFunction(torch.autograd.Function):  # type: ignore[misc]  # known when torch is there
     """Makes new tensors the results of one operation on `inputs`.
 
     `backward(saved, gradients)` returns the gradients of the inputs, as a tuple with None where there is none. Under
@@ -34,7 +33,7 @@ class CompiledFunction(_torch.autograd.Function):  # type: ignore[misc]  # known
 
 
 # Without what Function.apply() does for transforms, under which nothing is captured.
-record = super(_torch.autograd.Function, CompiledFunction).apply
+record = super(torch.autograd.Function, CompiledFunction).apply
 
 
 def record_freed(result: Any, *leaves: Any) -> Any:
@@ -48,11 +47,11 @@ def _second_backward(saved: _Tensors, gradients: _Tensors) -> _Tensors:
 
 def _of_second_backward() -> str:
     """What torch says of a graph that was freed."""
-    with _torch.enable_grad():
-        result = _torch.zeros(1, requires_grad=True).exp()
-    result.backward(_torch.zeros(1))
+    with torch.enable_grad():
+        result = torch.zeros(1, requires_grad=True).exp()
+    result.backward(torch.zeros(1))
     try:
-        result.backward(_torch.zeros(1))
+        result.backward(torch.zeros(1))
     except RuntimeError as error:
         return str(error)
     return "Trying to backward through the graph a second time"
@@ -61,8 +60,8 @@ def _of_second_backward() -> str:
 def accumulators() -> Iterator[tuple[Any, Any]]:
     """Leaves and the nodes that add to their gradients: without hooks, with one before the node, with one after it."""
     for register in (None, "register_prehook", "register_hook"):
-        with _torch.inference_mode(False), _torch.enable_grad():
-            leaf = _torch.zeros(1, requires_grad=True)
+        with torch.inference_mode(False), torch.enable_grad():
+            leaf = torch.zeros(1, requires_grad=True)
             node = leaf.view_as(leaf).grad_fn.next_functions[0][0]
         if register is not None:
             getattr(node, register)(lambda *_: None)

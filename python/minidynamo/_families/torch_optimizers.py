@@ -3,8 +3,7 @@ loaded where torch is."""
 
 from __future__ import annotations
 
-import sys
-
+from .imported_torch import torch
 from .torch_stand_ins.table import StandIn, decline
 
 TYPE_CHECKING = False
@@ -12,11 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-if "torch" not in sys.modules:
-    raise ImportError(
-        "imported by itself: this module stands on torch, which the program has not imported", name="torch"
-    )
-torch: Any = sys.modules["torch"]
 _profiler: Any = torch.autograd.profiler
 
 

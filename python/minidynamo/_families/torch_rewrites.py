@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 
+from .imported_torch import torch
 from .torch_stand_ins.table import StandIn, decline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-if "torch" not in sys.modules:
-    raise ImportError(
-        "imported by itself: this module stands on torch, which the program has not imported", name="torch"
-    )
-torch: Any = sys.modules["torch"]
 
 
 def combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Any:

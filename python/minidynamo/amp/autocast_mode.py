@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .. import _C
+from .._composites.autocast import cast as _cast_tensor
 from .._missing_names import explain_missing as _explain_missing
 
 # The dtypes that torch's autocast computes in, of devices that are not here.
@@ -131,8 +132,7 @@ def _warn_absent(device_type: str) -> None:
 def _cast(value: Any, dtype: _C.dtype) -> Any:
     """Floating tensors of 16 or 32 bits in the dtype, in containers too."""
     if isinstance(value, _C.Tensor):
-        is_eligible = value.is_floating_point() and value.dtype is not _C._dtypes["float64"]
-        return value.to(dtype) if is_eligible else value
+        return _cast_tensor(value, dtype)
     if isinstance(value, str | bytes) or hasattr(value, "__array_interface__"):
         return value
     if isinstance(value, Mapping):

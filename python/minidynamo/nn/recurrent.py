@@ -34,23 +34,9 @@ def _layer(
     in_one: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One layer in one direction: (results, last state, last cell). in_one: torch has one operation for it."""
-    if is_autocasting():
-        return _autocast_layer(projected, hidden, cell, weight, bias, kind, backward, projection, in_one)
-    return prims.recurrent_layer(projected, hidden, cell, weight, bias, kind, backward, projection)
-
-
-def _autocast_layer(
-    projected: Tensor,
-    hidden: Tensor,
-    cell: Tensor | None,
-    weight: Tensor,
-    bias: Tensor | None,
-    kind: str,
-    backward: bool,
-    projection: Tensor | None,
-    in_one: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gates are in autocast's dtype; a state that is carried on beside them has the wider of its own and that."""
+    if not is_autocasting():
+        return prims.recurrent_layer(projected, hidden, cell, weight, bias, kind, backward, projection)
+    # The gates are in autocast's dtype; a state that is carried on beside them has the wider of its own and that.
     dtype = low = minidynamo.get_autocast_dtype("cpu")
     if kind == "gru":
         dtype = minidynamo.promote_types(hidden.dtype, low)
