@@ -5,6 +5,7 @@ import copy
 import itertools
 
 import pytest
+import step_changes
 
 import minidynamo as torch
 import minidynamo.nn.functional as F
@@ -163,6 +164,8 @@ def fresh():
 class Run:
     """A model in training, whose step is compiled or not."""
 
+    lib = torch
+
     def __init__(self, workload, compiles, **options):
         torch.manual_seed(0)
         self.workload = workload
@@ -294,134 +297,33 @@ def test_a_step_with_a_closure():
 
 # ---- what changes between two steps
 
-CHANGES = []
 
-
-def change(function):
-    CHANGES.append(function)
-    return function
-
-
-@change
-def add_a_hook(run):
-    run.model[0].weight.register_hook(lambda gradient: gradient * 3)
-
-
-@change
-def add_a_step_hook(run):
-    run.optimizer.register_step_post_hook(lambda optimizer, args, kwargs: run.model[0].bias.data.mul_(0.5))
-
-
-@change
-def add_a_module_hook(run):
-    run.model.register_forward_hook(lambda module, args, output: output * 2)
-
-
-@change
-def edit_the_rate(run):
-    run.optimizer.param_groups[0]["lr"] = 0.03
-
-
-@change
-def edit_the_decay(run):
-    run.optimizer.param_groups[0]["weight_decay"] = 0.1
-
-
-@change
-def add_a_group(run):
-    extra = nn.Parameter(torch.ones(2))
-    run.extra, loss = extra, run.loss
-    run.loss = lambda output, y: loss(output * extra, y)
-    run.optimizer.add_param_group({"params": [extra], "lr": 0.2})
-
-
-@change
-def take_a_parameter_out(run):
-    del run.optimizer.param_groups[0]["params"][0]
-
-
-@change
-def freeze(run):
-    run.model[0].weight.requires_grad_(False)
-
-
-@change
-def freeze_and_thaw(run):
-    freeze(run)
-    run.take_some(50, 1)
-    run.model[0].weight.requires_grad_(True)
-
-
-@change
-def replace_a_parameter(run):
-    run.model[0].weight = nn.Parameter(run.model[0].weight.detach() * 2)
-    run.optimizer.param_groups[0]["params"][0] = run.model[0].weight
-
-
-@change
-def replace_a_layer(run):
-    torch.manual_seed(1)
-    run.model[2] = nn.Linear(16, 16)
-
-
-@change
-def load_the_model(run):
-    run.model.load_state_dict({name: value * 1.5 for name, value in run.model.state_dict().items()})
-
-
-@change
-def load_the_optimizer(run):
-    state = copy.deepcopy(run.optimizer.state_dict())
-    run.take_some(50, 2)
-    run.optimizer.load_state_dict(state)
-
-
-@change
-def clear_the_state(run):
-    run.optimizer.state.clear()
-
-
-@change
-def fail_half_way(run):
-    loss = run.loss
-
-    def failing(output, y):
-        loss(output, y).backward()
-        raise KeyError("half way")
-
-    run.loss = failing
-    with pytest.raises(KeyError):
-        run.take_some(50, 1)
-    run.loss = loss
-
-
-@change
 def change_the_loss(run):
     run.loss = lambda output, y: F.cross_entropy(output * 2, y, label_smoothing=0.1)
 
 
-@change
 def change_the_clipping(run):
     run.workload = copy.copy(run.workload)
     run.workload.clip = 0.01
 
 
-@change
 def change_the_mode(run):
     run.model.eval()
     run.model[1] = nn.Sigmoid()
 
 
-@change
-def convert_the_data(run):
-    for parameter in run.model.parameters():
-        parameter.data = parameter.data * 0.9
-
-
-@change
 def put_a_gradient(run):
     run.model[0].weight.grad = torch.ones(16, 5)
     run.optimizer.zero_grad = lambda: None
+
+
+CHANGES = [
+    *step_changes.CHANGES,
+    change_the_loss,
+    change_the_clipping,
+    change_the_mode,
+    put_a_gradient,
+]
 
 
 @pytest.mark.parametrize("name", ["mlp", "mlp, clipped", "scheduled"])

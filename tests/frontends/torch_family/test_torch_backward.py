@@ -8,17 +8,7 @@ import minidynamo
 torch = pytest.importorskip("torch")
 
 F = torch.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo._dynamo.reset()
-    before = torch.get_default_dtype(), minidynamo.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    minidynamo.set_default_dtype(minidynamo.float64)
-    yield
-    torch.set_default_dtype(before[0])
-    minidynamo.set_default_dtype(before[1])
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 def drawn(number, *sizes):

@@ -1,9 +1,9 @@
 """Whole training steps over torch's modules and optimizers are one graph each: 20 steps in float64 beside torch's own, with
 gradients and versions, and what changes between two steps."""
 
-import copy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,21 +12,13 @@ import minidynamo
 torch = pytest.importorskip("torch")
 from torch import nn, optim  # noqa: E402
 
+sys.path.append(str(Path(__file__).parents[2] / "training"))
+import step_changes  # noqa: E402
+
 F = torch.nn.functional
 counters = minidynamo._dynamo.utils.counters
 STEPS = 20
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo._dynamo.reset()
-    counters.clear()
-    before = torch.get_default_dtype(), minidynamo.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    minidynamo.set_default_dtype(minidynamo.float64)
-    yield
-    torch.set_default_dtype(before[0])
-    minidynamo.set_default_dtype(before[1])
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 def drawn(number, *sizes):
@@ -123,6 +115,8 @@ WORKLOADS = {
 
 class Run:
     """A model in training, whose step is compiled or not."""
+
+    lib = torch
 
     def __init__(self, workload, compiles, **options):
         torch.manual_seed(0)
@@ -263,139 +257,45 @@ def test_accumulated_gradients():
 
 # ---- what changes between two steps
 
-CHANGES = []
-
-
-def change(function):
-    CHANGES.append(function)
-    return function
-
-
-@change
-def add_a_hook(run):
-    run.model[0].weight.register_hook(lambda gradient: gradient * 3)
-
 
 def double_gradient(leaf):
     leaf.grad.mul_(2)
 
 
-@change
 def add_a_later_hook(run):
     run.model[0].weight.register_post_accumulate_grad_hook(double_gradient)
 
 
-@change
 def add_a_hook_of_the_node(run):
     weight = run.model[0].weight
     run.node = weight.view_as(weight).grad_fn.next_functions[0][0]
     run.node.register_prehook(lambda gradients: (gradients[0] * 2,))
 
 
-@change
 def add_a_hook_behind_the_node(run):
     weight = run.model[0].weight
     run.node = weight.view_as(weight).grad_fn.next_functions[0][0]
     run.node.register_hook(lambda *_: double_gradient(weight))
 
 
-@change
 def add_and_remove_a_hook(run):
     handle = run.model[0].weight.register_hook(lambda gradient: gradient * 3)
     run.take_some(50, 1)
     handle.remove()
 
 
-@change
-def add_a_step_hook(run):
-    run.optimizer.register_step_post_hook(lambda optimizer, args, kwargs: run.model[0].bias.data.mul_(0.5))
-
-
-@change
-def add_a_module_hook(run):
-    run.model.register_forward_hook(lambda module, args, output: output * 2)
-
-
-@change
 def add_a_backward_hook(run):
     run.model[2].register_full_backward_hook(lambda module, inputs, outputs: (inputs[0] * 2,))
 
 
-@change
-def edit_the_rate(run):
-    run.optimizer.param_groups[0]["lr"] = 0.03
-
-
-@change
 def make_the_rate_a_tensor(run):
     run.optimizer.param_groups[0]["lr"] = torch.tensor(0.03)
 
 
-@change
-def edit_the_decay(run):
-    run.optimizer.param_groups[0]["weight_decay"] = 0.1
-
-
-@change
 def edit_the_implementation(run):
     run.optimizer.param_groups[0]["foreach"] = True
 
 
-@change
-def add_a_group(run):
-    extra = nn.Parameter(torch.ones(2))
-    run.extra, loss = extra, run.loss
-    run.loss = lambda output, y: loss(output * extra, y)
-    run.optimizer.add_param_group({"params": [extra], "lr": 0.2})
-
-
-@change
-def take_a_parameter_out(run):
-    del run.optimizer.param_groups[0]["params"][0]
-
-
-@change
-def freeze(run):
-    run.model[0].weight.requires_grad_(False)
-
-
-@change
-def freeze_and_thaw(run):
-    freeze(run)
-    run.take_some(50, 1)
-    run.model[0].weight.requires_grad_(True)
-
-
-@change
-def replace_a_parameter(run):
-    run.model[0].weight = nn.Parameter(run.model[0].weight.detach() * 2)
-    run.optimizer.param_groups[0]["params"][0] = run.model[0].weight
-
-
-@change
-def replace_a_layer(run):
-    torch.manual_seed(1)
-    run.model[2] = nn.Linear(16, 16)
-
-
-@change
-def load_the_model(run):
-    run.model.load_state_dict({name: value * 1.5 for name, value in run.model.state_dict().items()})
-
-
-@change
-def load_the_optimizer(run):
-    state = copy.deepcopy(run.optimizer.state_dict())
-    run.take_some(50, 2)
-    run.optimizer.load_state_dict(state)
-
-
-@change
-def clear_the_state(run):
-    run.optimizer.state.clear()
-
-
-@change
 def count_from_below(run):
     for state in run.optimizer.state.values():
         if "step" in state:
@@ -406,58 +306,51 @@ def count_from_below(run):
             return
 
 
-@change
-def fail_half_way(run):
-    loss = run.loss
-
-    def failing(output, y):
-        loss(output, y).backward()
-        raise KeyError("half way")
-
-    run.loss = failing
-    with pytest.raises(KeyError):
-        run.take_some(50, 1)
-    run.loss = loss
-
-
-@change
 def change_the_clipping(run):
     run.clip = clip_norm
 
 
-@change
-def convert_the_data(run):
-    for parameter in run.model.parameters():
-        parameter.data = parameter.data * 0.9
-
-
-@change
 def lay_a_parameter_out_anew(run):
     run.model[2].weight.data = run.model[2].weight.data.t().contiguous().t()
     run.model[2].weight.grad = None
     run.optimizer.state.clear()
 
 
-@change
 def give_a_gradient(run):
     run.model[0].bias.grad = torch.ones(16)
     run.optimizer.zero_grad = lambda: None
 
 
-@change
 def give_one_gradient_to_two(run):
     run.model[0].bias.grad = run.model[2].bias.grad = torch.ones(16)
     run.optimizer.zero_grad = lambda: None
 
 
-@change
 def share_a_parameter(run):
     run.model[2].bias = run.model[0].bias
 
 
-@change
 def keep_a_graph(run):
     run.kept = run.loss(run.model(run.workload.batch(7)[0]), run.workload.batch(7)[1])
+
+
+CHANGES = [
+    *step_changes.CHANGES,
+    add_a_later_hook,
+    add_a_hook_of_the_node,
+    add_a_hook_behind_the_node,
+    add_and_remove_a_hook,
+    add_a_backward_hook,
+    make_the_rate_a_tensor,
+    edit_the_implementation,
+    count_from_below,
+    change_the_clipping,
+    lay_a_parameter_out_anew,
+    give_a_gradient,
+    give_one_gradient_to_two,
+    share_a_parameter,
+    keep_a_graph,
+]
 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW"])
