@@ -1,11 +1,6 @@
 """The example that trains on forces: double backward, its losses on PyTorch and after a kill, its network beside chgnet's."""
 
-import importlib
 import importlib.util
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,44 +8,9 @@ import pytest
 import minidynamo
 
 pytestmark = pytest.mark.counts_regions
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "crystal_forces" / "train.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "crystal_forces"
 TINY = "--tiny --batch 2 --examples 8 --lr 0.003 --seed 3".split()
-NAMES = ("checkpoint", "crystals", "network", "progress", "train", "weights")
 needs_weights = pytest.mark.skipif(importlib.util.find_spec("chgnet") is None, reason="chgnet is not installed")
-
-
-@pytest.fixture
-def train(monkeypatch):
-    # Other examples have modules of these names.
-    monkeypatch.setattr(sys, "path", [str(EXAMPLE.parent), *sys.path])
-    minidynamo._dynamo.reset()
-    minidynamo._dynamo.utils.counters.clear()
-    for name in NAMES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import train
-
-    yield train
-    for name in NAMES:
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def run(train, tmp_path):
-    def run(name, *arguments, model=TINY):
-        return train.main([*model, "--checkpoint", str(tmp_path / name), *map(str, arguments)])
-
-    return run
-
-
-@pytest.fixture
-def pytorch():
-    """On one thread: two threads that wait for each other at each small op take seconds where processors are in use."""
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch
-    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("dtype, bound", [([], 1e-2), (["--double"], 1e-9)])
@@ -160,56 +120,9 @@ def test_without_the_weights(train, tmp_path, monkeypatch, capsys):
     assert "chgnet is not installed: pip install --no-deps chgnet" in capsys.readouterr().err
 
 
-LONGER = [*TINY, "--steps", "35", "--every", "10"]
-# Killed at the third call of a function: after 30 steps, 20 of which are in the checkpoint.
-KILLED = """
-import os, signal, sys
-import train
-
-function, calls = train.Path.replace, []
-
-def call(*arguments):
-    calls.append(arguments)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return function(*arguments)
-
-train.Path.replace = call
-train.main(sys.argv[1:])
-"""
-
-
-def python(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.parametrize("mode", ["compiled", "eager"])
-def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(train, tmp_path, mode):
-    killed, whole = tmp_path / "killed.pt", tmp_path / "whole.pt"
-    arguments = [*LONGER, *(["--eager"] if mode == "eager" else [])]
-    assert python("-c", KILLED, *arguments, "--checkpoint", str(killed)).returncode == -signal.SIGKILL
-    assert len(minidynamo.load(killed)["losses"]) == 20
-    again = python(str(EXAMPLE), *arguments, "--checkpoint", str(killed))
-    assert again.returncode == 0, again.stderr
-    assert f"goes on from {killed}, after 20 steps" in again.stdout
-
-    train.main([*arguments, "--checkpoint", str(whole)])
-    ours, theirs = minidynamo.load(killed), minidynamo.load(whole)
-    assert len(ours["losses"]) == 35 and ours["losses"] == theirs["losses"] and ours["before"] == theirs["before"]
-    assert all(minidynamo.equal(ours["network"][name], theirs["network"][name]) for name in theirs["network"])
-    assert killed.with_suffix(".svg").read_text() == whole.with_suffix(".svg").read_text()
-
-
-@pytest.fixture
-def refused(train, tmp_path, capsys):
-    def refused(*arguments):
-        with pytest.raises(SystemExit) as error:
-            train.main([*TINY, "--steps", "2", "--checkpoint", str(tmp_path / "run.pt"), *map(str, arguments)])
-        assert error.value.code == 2
-        return capsys.readouterr().err.splitlines()[-1].partition("error: ")[2]
-
-    return refused
+@pytest.mark.parametrize("mode", [[], ["--eager"]], ids=["compiled", "eager"])
+def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(kill_and_go_on, mode):
+    kill_and_go_on("Path.replace", 35, 10, *mode)
 
 
 def test_what_cannot_be_used_is_refused(run, refused, tmp_path):

@@ -1,21 +1,10 @@
 """The example that trains: its losses, with a stop in between and on PyTorch."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_digits" / "train.py"
-
-
-@pytest.fixture
-def train(monkeypatch):
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    spec = importlib.util.spec_from_file_location("train_digits_example", EXAMPLE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+EXAMPLE = Path(__file__).parents[2] / "examples" / "train_digits"
 
 
 def test_it_learns_and_goes_on_from_where_it_was_stopped(train, tmp_path, capsys):

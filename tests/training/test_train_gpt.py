@@ -1,9 +1,5 @@
 """The example that trains a GPT: its losses, on PyTorch, after a kill, and what it says of input that it cannot use."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,48 +7,13 @@ import pytest
 import minidynamo
 
 pytestmark = pytest.mark.counts_regions
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "examples" / "train_gpt" / "train.py"
-TINY = "--layers 2 --heads 2 --width 16 --context 12 --batch 4 --lr 0.01 --seed 3".split()
-
-
-@pytest.fixture
-def train(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLE.parent))
-    minidynamo._dynamo.reset()
-    minidynamo._dynamo.utils.counters.clear()
-    # Other examples have modules of these names.
-    names = ("characters", "gpt", "progress", "train")
-    for name in names:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import train
-
-    yield train
-    for name in names:
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def run(train, tmp_path):
-    def run(name, *arguments):
-        return train.main([*TINY, "--checkpoint", str(tmp_path / name), *map(str, arguments)])
-
-    return run
-
-
-@pytest.fixture
-def pytorch():
-    """On one thread: two threads that wait for each other at each small op take seconds where processors are in use."""
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch
-    torch.set_num_threads(threads)
+EXAMPLE = Path(__file__).parents[2] / "examples" / "train_gpt"
+TINY = "--layers 2 --heads 2 --width 16 --context 12 --batch 4 --lr 0.01 --seed 3 --sample 0".split()
 
 
 @pytest.mark.parametrize("dtype, bound", [([], 1e-3), (["--double"], 1e-9)])
 def test_losses_are_those_of_plain_code(run, dtype, bound):
-    arguments = ["--steps", 60, "--sample", 0, *dtype]
+    arguments = ["--steps", 60, *dtype]
     compiled, plain = run("compiled.pt", *arguments), run("plain.pt", *arguments, "--eager")
     assert sum(compiled.losses[-10:]) < 0.9 * sum(compiled.losses[:10])
     assert compiled.losses == pytest.approx(plain.losses, rel=bound)
@@ -60,7 +21,7 @@ def test_losses_are_those_of_plain_code(run, dtype, bound):
 
 @pytest.mark.parametrize("dtype, bound", [([], 1e-3), (["--double"], 1e-9)])
 def test_losses_are_those_of_torch(run, pytorch, dtype, bound):
-    arguments = ["--steps", 60, "--sample", 0, *dtype]
+    arguments = ["--steps", 60, *dtype]
     compiled = run("compiled.pt", *arguments)
     theirs = run("torch.pt", *arguments, "--library", "torch")
     assert compiled.losses == pytest.approx(theirs.losses, rel=bound)
@@ -68,7 +29,7 @@ def test_losses_are_those_of_torch(run, pytorch, dtype, bound):
 
 
 def test_a_step_is_one_graph(run):
-    run("run.pt", "--steps", 30, "--every", 30, "--sample", 0)
+    run("run.pt", "--steps", 30, "--every", 30)
     counters = minidynamo._dynamo.utils.counters
     assert not counters["graph_break"]
     # The first step makes the optimizer's state, the others find it; the third graph measures held-out losses.
@@ -76,7 +37,7 @@ def test_a_step_is_one_graph(run):
 
 
 def test_writing_takes_few_graphs_and_keeps_to_the_alphabet(run):
-    training = run("run.pt", "--steps", 1, "--sample", 0)
+    training = run("run.pt", "--steps", 1)
     before = minidynamo._dynamo.utils.counters["stats"]["unique_graphs"]
     text = training.write(60)
     assert len(text) == 60 and set(text) <= set(training.characters.alphabet)
@@ -84,77 +45,18 @@ def test_writing_takes_few_graphs_and_keeps_to_the_alphabet(run):
     assert minidynamo._dynamo.utils.counters["stats"]["unique_graphs"] - before <= 2
 
 
-LONGER = [*TINY, "--steps", "70", "--every", "20", "--sample", "0"]
-# Killed at the third call of a function: after 60 steps, 40 of which are in the checkpoint.
-KILLED = """
-import os, signal, sys
-import train
-
-owner, name = {"measures": (train.Training, "held_out_loss"), "saves": (train.Path, "replace")}[sys.argv[1]]
-function, calls = getattr(owner, name), []
-
-def call(self, *arguments):
-    calls.append(self)
-    if len(calls) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return function(self, *arguments)
-
-setattr(owner, name, call)
-train.main(sys.argv[2:])
-"""
+@pytest.mark.parametrize("function", ["Training.held_out_loss", "Path.replace"])
+def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(kill_and_go_on, function):
+    kill_and_go_on(function, 70, 20)
 
 
-def python(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.parametrize("place", ["measures", "saves"])
-def test_a_killed_run_goes_on_with_the_losses_it_would_have_had(train, tmp_path, place):
-    killed, whole = tmp_path / "killed.pt", tmp_path / "whole.pt"
-    assert python("-c", KILLED, place, *LONGER, "--checkpoint", str(killed)).returncode == -signal.SIGKILL
-    assert len(minidynamo.load(killed)["losses"]) == 40
-    again = python(str(EXAMPLE), *LONGER, "--checkpoint", str(killed))
-    assert again.returncode == 0, again.stderr
-    assert f"goes on from {killed}, after 40 steps" in again.stdout
-
-    train.main([*LONGER, "--checkpoint", str(whole)])
-    ours, theirs = minidynamo.load(killed), minidynamo.load(whole)
-    assert len(ours["losses"]) == 70 and ours["losses"] == theirs["losses"]
-    assert ours["held_out_losses"] == theirs["held_out_losses"]
-    assert all(minidynamo.equal(ours["model"][name], theirs["model"][name]) for name in theirs["model"])
-    assert killed.with_suffix(".svg").read_text() == whole.with_suffix(".svg").read_text()
-
-
-def test_a_checkpoint_of_one_library_goes_on_in_the_other(run, pytorch, monkeypatch):
-    whole = run("whole.pt", "--steps", 20, "--every", 10, "--sample", 0)
+def test_a_checkpoint_of_one_library_goes_on_in_the_other(run, stop_after_a_checkpoint, pytorch):
+    arguments = ["--steps", 20, "--every", 10]
+    whole = run("whole.pt", *arguments)
     for first, second in (("torch", "minidynamo"), ("minidynamo", "torch")):
-        stop_after_saving(run, monkeypatch, first)
-        parts = run(f"{first}.pt", "--steps", 20, "--every", 10, "--sample", 0, "--library", second)
+        stop_after_a_checkpoint(f"{first}.pt", *arguments, "--library", first)
+        parts = run(f"{first}.pt", *arguments, "--library", second)
         assert parts.losses == pytest.approx(whole.losses, rel=1e-3)
-
-
-def stop_after_saving(run, monkeypatch, library):
-    import train
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(train, "say", interrupt)
-        run(f"{library}.pt", "--steps", 20, "--every", 10, "--library", library)
-
-
-def interrupt(line):
-    raise KeyboardInterrupt
-
-
-@pytest.fixture
-def refused(train, tmp_path, capsys):
-    def refused(*arguments):
-        with pytest.raises(SystemExit) as error:
-            train.main([*TINY, "--steps", "2", "--checkpoint", str(tmp_path / "run.pt"), *map(str, arguments)])
-        assert error.value.code == 2
-        return capsys.readouterr().err.splitlines()[-1].partition("error: ")[2]
-
-    return refused
 
 
 def test_texts_that_cannot_be_used(refused, tmp_path):
@@ -170,11 +72,11 @@ def test_texts_that_cannot_be_used(refused, tmp_path):
 def test_the_shortest_text(run, tmp_path):
     text = tmp_path / "short.txt"
     text.write_text("x" * 26)
-    training = run("run.pt", "--text", text, "--steps", 2, "--sample", 0)
+    training = run("run.pt", "--text", text, "--steps", 2)
     assert training.losses == [0, 0]
     assert training.write(20) == "x" * 20
     text.write_text("abcd")
-    training = run("one.pt", "--text", text, "--steps", 2, "--sample", 0, "--context", 1)
+    training = run("one.pt", "--text", text, "--steps", 2, "--context", 1)
     assert len(training.write(20)) == 20
 
 
@@ -186,7 +88,7 @@ def test_options_that_cannot_be_used(refused):
 
 def test_checkpoints_that_cannot_be_used(run, refused, tmp_path):
     path, text = tmp_path / "run.pt", tmp_path / "text.txt"
-    run("run.pt", "--steps", 2, "--sample", 0)
+    run("run.pt", "--steps", 2)
     assert refused("--width", 32) == f"{path} was made with --width 16, not 32"
     assert refused("--steps", 3) == f"{path} was made with --steps 2, not 3"
     text.write_text("another text " * 10)
