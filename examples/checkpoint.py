@@ -1,11 +1,54 @@
 """Checkpoints of the examples that train: a kill at any moment leaves a whole one; why one cannot be used is said."""
 
+import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 
 class InputError(Exception):
     """What the user gave cannot be used; the message says why."""
+
+
+class Run(Protocol):
+    """A training that is kept in a checkpoint."""
+
+    lib: Any
+    options: argparse.Namespace
+    settings: dict[str, Any]
+    generator: Any
+    losses: list[float]
+
+    def parts(self) -> dict[str, Any]:
+        """What has a state_dict()."""
+
+
+def save(run: Run, **own: Any) -> None:
+    """own: what else the checkpoint has than what those of all examples have."""
+    state = {"settings": run.settings} | {name: part.state_dict() for name, part in run.parts().items()}
+    state |= {"generator": run.generator.get_state(), "losses": run.losses}
+    write(run.lib, state | own, run.options.checkpoint)
+
+
+def restore(run: Run, own: set[str], trained_on: dict[str, str] | None = None) -> dict[str, Any] | None:
+    """The state in the checkpoint, if there is one; what is the example's own is left to the caller.
+
+    trained_on: settings that stand for data, and what data of another value are called.
+    """
+    path = run.options.checkpoint
+    if not path.exists():
+        return None
+    parts = run.parts()
+    state = read(run.lib, path, {"settings", "generator", "losses"} | parts.keys() | own)
+    for name, words in (trained_on or {}).items():
+        if state["settings"].get(name) != run.settings[name]:
+            raise InputError(f"{path} was trained on {words}; give another --checkpoint")
+    check_settings(path, state["settings"], run.settings)
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.losses = state["losses"]
+    print(f"goes on from {path}, after {len(run.losses)} steps", flush=True)
+    return state
 
 
 def write(lib: Any, state: dict[str, Any], path: Path) -> None:

@@ -11,7 +11,6 @@ package, which is not imported; --tiny trains a small network of random weights 
 """
 
 import argparse
-import importlib
 import math
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import checkpoint  # noqa: E402
 from checkpoint import InputError  # noqa: E402
+from command_line import make_parser, positive, require_rate, set_up  # noqa: E402
 from crystals import CRYSTALS, positions_of, topology_of  # noqa: E402
 from progress import draw_curve, say, with_bar  # noqa: E402
 from weights import published_network, random_network  # noqa: E402
@@ -44,7 +44,6 @@ class Training:
         margin = 2 * math.sqrt(3) * options.displacement
         self.topology = topology_of(lib, crystal, sizes.cutoff, sizes.angle_cutoff, margin, self.kind)
         compiles = options.library == "minidynamo" and not options.eager
-        # Gradients that are to have gradients break the graph: what of a step is before and after them is captured.
         self.step = lib.compile(self.take_step, fullgraph=True) if compiles else self.take_step
         self.measure = lib.compile(forces_of, fullgraph=True) if compiles else forces_of
         self.positions = self.displaced(crystal)
@@ -109,29 +108,16 @@ class Training:
                 self.save()
                 say(f"step {step + 1}: loss {self.losses[-1]:.3g}; {self.error():.2f} meV/A")
 
+    def parts(self) -> dict[str, Any]:
+        return {"network": self.network, "optimizer": self.optimizer}
+
     def save(self) -> None:
-        state = {
-            "settings": self.settings,
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "generator": self.generator.get_state(),
-            "losses": self.losses,
-            "before": self.before,
-        }
-        checkpoint.write(self.lib, state, self.options.checkpoint)
+        checkpoint.save(self, before=self.before)
 
     def go_on(self) -> None:
         """From the checkpoint, if there is one."""
-        path = self.options.checkpoint
-        if not path.exists():
-            return
-        state = checkpoint.read(self.lib, path, {"settings", "network", "before"})
-        checkpoint.check_settings(path, state["settings"], self.settings)
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.generator.set_state(state["generator"])
-        self.losses, self.before = state["losses"], state["before"]
-        print(f"goes on from {path}, after {len(self.losses)} steps", flush=True)
+        if state := checkpoint.restore(self, {"before"}):
+            self.before = state["before"]
 
 
 def forces_of(lib: Any, network: Any, positions: Any, topology: Any) -> Any:
@@ -140,59 +126,32 @@ def forces_of(lib: Any, network: Any, positions: Any, topology: Any) -> Any:
     return -lib.autograd.grad(energy, positions)[0]
 
 
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description="Fine-tunes the network of CHGNet on forces.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+def own_parser() -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = make_parser("Fine-tunes the network of CHGNet on forces.", "crystal_forces", 10)
     parser.add_argument("--crystal", choices=sorted(CRYSTALS), default="NaCl", help="in cubic cells of 8 atoms")
     parser.add_argument("--steps", type=positive, default=60)
     parser.add_argument("--batch", type=positive, default=4, help="displaced crystals of a step")
     parser.add_argument("--examples", type=positive, default=32, help="displaced crystals, a quarter of them held out")
     parser.add_argument("--displacement", type=float, default=0.1, help="of an atom along each axis, in angstrom")
     parser.add_argument("--lr", type=float, default=3e-4)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--double", action="store_true", help="train in float64")
     parser.add_argument("--tiny", action="store_true", help="small networks with random weights")
-    parser.add_argument("--every", type=positive, default=10, help="steps between two checkpoints")
-    parser.add_argument("--checkpoint", type=Path, help="crystal_forces/LIBRARY.pt; the curve is drawn beside it")
-    parser.add_argument("--library", choices=("minidynamo", "torch"), default="minidynamo")
-    parser.add_argument("--eager", action="store_true", help="without compile()")
     return parser
 
 
-def set_up(options: argparse.Namespace) -> Training:
-    if not 0 < options.lr < math.inf:
-        raise InputError(f"--lr {options.lr} is no rate")
+def make_training(lib: Any, options: argparse.Namespace) -> Training:
+    require_rate(options, "lr")
     if not 0 < options.displacement <= 0.3:
         raise InputError(f"--displacement {options.displacement} is not between 0 and 0.3 angstrom")
     if options.examples < 2:
         raise InputError("--examples 1 leaves none to train on: 2 at least")
-    lib = importlib.import_module(options.library)
-    options.checkpoint = options.checkpoint or Path("crystal_forces") / f"{options.library}.pt"
-    training = Training(lib, options)
-    training.go_on()
-    checkpoint.make_folder(options.checkpoint)
-    return training
+    return Training(lib, options)
 
 
 def main(arguments: list[str] | None = None) -> Training:
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    try:
-        training = set_up(options)
-    except InputError as error:
-        parser.error(str(error))
+    training: Training = set_up(own_parser(), arguments, make_training)
     start = time.perf_counter()
     training.run()
-    curve = options.checkpoint.with_suffix(".svg")
+    curve = training.options.checkpoint.with_suffix(".svg")
     draw_curve(training.losses, curve)
     seconds = time.perf_counter() - start
     print(f"after: {training.error():.2f} meV/A of the held-out forces; {seconds:.1f} s; the curve is in {curve}")

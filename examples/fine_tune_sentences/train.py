@@ -12,8 +12,6 @@ package; --tiny trains a small encoder of random weights without it:
 
 import argparse
 import hashlib
-import importlib
-import math
 import sys
 import time
 from pathlib import Path
@@ -22,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import checkpoint  # noqa: E402
 from base import safetensors_of, tiny_encoder, trained_encoder  # noqa: E402
-from checkpoint import InputError  # noqa: E402
+from command_line import make_parser, positive, require_rate, set_up  # noqa: E402
 from low_rank import add_adapters, learned, merged  # noqa: E402
 from progress import draw_curve, say, with_bar  # noqa: E402
 from sentences import Triples, read_sentences  # noqa: E402
@@ -109,36 +107,23 @@ class Training:
         latest = self.losses[-self.options.every :]
         return sum(latest) / len(latest)
 
+    def parts(self) -> dict[str, Any]:
+        return {"optimizer": self.optimizer, "schedule": self.schedule}
+
     def save(self) -> None:
         """The adapters alone: what is frozen comes from where it came."""
-        state = {
-            "settings": self.settings,
-            "adapters": {name: parameter.detach() for name, parameter in self.learned.items()},
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
-            "generator": self.generator.get_state(),
-            "losses": self.losses,
-            "before": self.before,
-        }
-        checkpoint.write(self.lib, state, self.options.checkpoint)
+        adapters = {name: parameter.detach() for name, parameter in self.learned.items()}
+        checkpoint.save(self, adapters=adapters, before=self.before)
 
     def go_on(self) -> None:
         """From the checkpoint, if there is one."""
-        path = self.options.checkpoint
-        if not path.exists():
+        state = checkpoint.restore(self, {"adapters", "before"}, trained_on={"sentences": "other sentences"})
+        if state is None:
             return
-        state = checkpoint.read(self.lib, path, {"settings", "adapters", "before"})
-        if state["settings"].get("sentences") != self.settings["sentences"]:
-            raise InputError(f"{path} was trained on other sentences; give another --checkpoint")
-        checkpoint.check_settings(path, state["settings"], self.settings)
+        self.before = state["before"]
         with self.lib.no_grad():
             for name, parameter in self.learned.items():
                 parameter.copy_(state["adapters"][name])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.schedule.load_state_dict(state["schedule"])
-        self.generator.set_state(state["generator"])
-        self.losses, self.before = state["losses"], state["before"]
-        print(f"goes on from {path}, after {len(self.losses)} steps", flush=True)
 
 
 def in_words(scores: dict[str, float]) -> str:
@@ -158,17 +143,8 @@ def rate_over(steps: int) -> Any:
     return rate
 
 
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description="Fine-tunes a sentence encoder by LoRA.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+def own_parser() -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = make_parser("Fine-tunes a sentence encoder by LoRA.", "fine_tune_sentences", 10)
     text = Path(__file__).with_name("sentences.txt")
     parser.add_argument("--sentences", type=Path, default=text, help="lines of a sentence, its like and its contrary")
     parser.add_argument("--steps", type=positive, default=60)
@@ -176,36 +152,20 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rank", type=positive, default=8, help="of what is added to a projection")
     parser.add_argument("--alpha", type=float, default=16.0, help="what is added is scaled by alpha / rank")
     parser.add_argument("--lr", type=float, default=2e-3, help="the highest rate")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--double", action="store_true", help="train in float64")
     parser.add_argument("--tiny", action="store_true", help="a small encoder with random weights, words as its tokens")
-    parser.add_argument("--every", type=positive, default=10, help="steps between two checkpoints")
-    parser.add_argument("--checkpoint", type=Path, help="fine_tune_sentences/LIBRARY.pt; the curve is drawn beside it")
     parser.add_argument("--merged", type=Path, help="file for weights that sentence_search/search.py reads")
-    parser.add_argument("--library", choices=("minidynamo", "torch"), default="minidynamo")
-    parser.add_argument("--eager", action="store_true", help="without compile()")
     return parser
 
 
-def set_up(options: argparse.Namespace) -> Training:
+def make_training(lib: Any, options: argparse.Namespace) -> Training:
     for name in ("lr", "alpha"):
-        if not 0 < getattr(options, name) < math.inf:
-            raise InputError(f"--{name} {getattr(options, name)} is no positive number")
-    lib = importlib.import_module(options.library)
-    options.checkpoint = options.checkpoint or Path("fine_tune_sentences") / f"{options.library}.pt"
-    training = Training(lib, read_sentences(options.sentences), options)
-    training.go_on()
-    checkpoint.make_folder(options.checkpoint)
-    return training
+        require_rate(options, name, "positive number")
+    return Training(lib, read_sentences(options.sentences), options)
 
 
 def main(arguments: list[str] | None = None) -> Training:
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    try:
-        training = set_up(options)
-    except InputError as error:
-        parser.error(str(error))
+    training: Training = set_up(own_parser(), arguments, make_training)
+    options = training.options
     start = time.perf_counter()
     training.run()
     curve = options.checkpoint.with_suffix(".svg")

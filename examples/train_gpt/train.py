@@ -8,7 +8,6 @@ runs on PyTorch, from the same initial weights and with the same batches: the lo
 """
 
 import argparse
-import importlib
 import math
 import sys
 import time
@@ -19,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import checkpoint  # noqa: E402  which the other examples use too, as progress
 from characters import Characters, read_text  # noqa: E402
 from checkpoint import InputError  # noqa: E402
+from command_line import make_parser, positive, require_rate, set_up  # noqa: E402
 from gpt import draw_weights, make_gpt, parameter_groups  # noqa: E402
 from progress import draw_curve, say, with_bar  # noqa: E402
 
@@ -90,33 +90,16 @@ class Training:
                 total += self.measure(windows).item()
         return total / HELD_OUT_BATCHES
 
+    def parts(self) -> dict[str, Any]:
+        return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
+
     def save(self) -> None:
-        state = {
-            "settings": self.settings,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(),
-            "generator": self.generator.get_state(),
-            "losses": self.losses,
-            "held_out_losses": self.held_out_losses,
-        }
-        checkpoint.write(self.lib, state, self.options.checkpoint)
+        checkpoint.save(self, held_out_losses=self.held_out_losses)
 
     def go_on(self) -> None:
         """From the checkpoint, if there is one."""
-        path = self.options.checkpoint
-        if not path.exists():
-            return
-        state = checkpoint.read(self.lib, path, {"settings", "held_out_losses"})
-        if state["settings"].get("text") != self.settings["text"]:
-            raise InputError(f"{path} was trained on another text; give another --checkpoint")
-        checkpoint.check_settings(path, state["settings"], self.settings)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.schedule.load_state_dict(state["schedule"])
-        self.generator.set_state(state["generator"])
-        self.losses, self.held_out_losses = state["losses"], state["held_out_losses"]
-        print(f"goes on from {path}, after {len(self.losses)} steps", flush=True)
+        if state := checkpoint.restore(self, {"held_out_losses"}, trained_on={"text": "another text"}):
+            self.held_out_losses = state["held_out_losses"]
 
     def next_odds(self, ids: Any) -> Any:
         """Of each character after the ids [1, length]."""
@@ -148,18 +131,8 @@ def rate_over(steps: int) -> Any:
     return rate
 
 
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description="Trains a small GPT on the characters of a text.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+def own_parser() -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = make_parser("Trains a small GPT on the characters of a text.", "train_gpt", 100)
     parser.add_argument("--text", type=Path, help="a file in UTF-8; without it, this project's documentation")
     parser.add_argument("--steps", type=positive, default=3000)
     parser.add_argument("--layers", type=positive, default=2)
@@ -168,37 +141,20 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--context", type=positive, default=64, help="characters that the model sees")
     parser.add_argument("--batch", type=positive, default=16)
     parser.add_argument("--lr", type=float, default=4e-3, help="the highest rate")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--double", action="store_true", help="train in float64")
-    parser.add_argument("--every", type=positive, default=100, help="steps between two checkpoints")
-    parser.add_argument("--checkpoint", type=Path, help="train_gpt/LIBRARY.pt; the curve is drawn beside it")
     parser.add_argument("--sample", type=int, default=500, help="characters to write at the end")
-    parser.add_argument("--library", choices=("minidynamo", "torch"), default="minidynamo")
-    parser.add_argument("--eager", action="store_true", help="without compile()")
     return parser
 
 
-def set_up(options: argparse.Namespace) -> Training:
+def make_training(lib: Any, options: argparse.Namespace) -> Training:
     if options.width % options.heads:
         raise InputError(f"--width {options.width} is no multiple of --heads {options.heads}")
-    if not 0 < options.lr < math.inf:
-        raise InputError(f"--lr {options.lr} is no rate")
-    lib = importlib.import_module(options.library)
-    options.checkpoint = options.checkpoint or Path("train_gpt") / f"{options.library}.pt"
-    characters = Characters(lib, read_text(options.text), options.context)
-    training = Training(lib, characters, options)
-    training.go_on()
-    checkpoint.make_folder(options.checkpoint)
-    return training
+    require_rate(options, "lr")
+    return Training(lib, Characters(lib, read_text(options.text), options.context), options)
 
 
 def main(arguments: list[str] | None = None) -> Training:
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    try:
-        training = set_up(options)
-    except InputError as error:
-        parser.error(str(error))
+    training: Training = set_up(own_parser(), arguments, make_training)
+    options = training.options
     start = time.perf_counter()
     training.run()
     curve = options.checkpoint.with_suffix(".svg")
