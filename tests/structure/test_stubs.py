@@ -64,7 +64,7 @@ def test_stubs_name_only_known_types():
     assert used <= known
 
 
-@pytest.mark.parametrize("folder", sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir()))
+@pytest.mark.parametrize("folder", [".", *sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())])
 def test_mypy_accepts_the_examples_in_strict_mode(folder, tmp_path):
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
