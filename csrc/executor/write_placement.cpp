@@ -337,7 +337,7 @@ bool WritePlacement::is_touched_between(const SizedPlace& window, int after, int
 bool WritePlacement::is_touched_within(const Group& group, const Node& result, const SizedPlace& window) const {
   int step = step_of(result);
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
-  bool by_element = is_alone(group) && (result.op->pointwise >= 0 || is_op(result, OpRole::Copy));
+  bool by_element = is_alone(group) && result.op->works_by_element();
   bool is_write = is_alone(group) && is_op(result, OpKind::Write);
   for (auto at = std::ranges::lower_bound(all, step, {}, &Access::step); at != all.end() && at->step == step; ++at) {
     bool is_own = at->node == &result && (by_element || (is_write && at->operand == 0));

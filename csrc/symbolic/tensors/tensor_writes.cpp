@@ -38,7 +38,7 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
   if (family.reads_before_it_writes)
     return is_same || !family.refuses_overlap || are_apart(read, written) || !is_dense(layout_of(read)) ||
            !is_dense(layout_of(written));
-  return is_same ? row.pointwise >= 0 : !meet(read, written);
+  return is_same ? row.works_by_element() : !meet(read, written);
 }
 
 // Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code

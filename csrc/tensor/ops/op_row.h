@@ -151,6 +151,8 @@ struct OpRow {
   HostCall host_call = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }
+  // In place each element is computed from what operands have at its own place.
+  bool works_by_element() const { return pointwise >= 0 || role() == OpRole::Copy; }
   bool follows_autocast() const { return (traits.bits & (kLowPrecision | kFullPrecision | kWidestPrecision)) != 0; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
   // Whether minidynamo.f(..., generator=g) draws from g.

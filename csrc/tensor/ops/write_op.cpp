@@ -22,7 +22,7 @@ bool writes_one_value(const OpRow& row) {
 // argument 0 alone.
 bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
   if (row.kernel == nullptr || row.kind == OpKind::View) return false;
-  bool elementwise = row.pointwise >= 0 || row.kernel == copy_into_kernel;
+  bool elementwise = row.works_by_element();
   if (!elementwise && row.kind != OpKind::Write) return false;
   bool safe = true;
   auto check = [&](bool may_be_target) {

@@ -12,6 +12,7 @@ from capture.test_captured_writes import run_program
 from capture.test_writes_in_place import check_drawn as check_windows
 
 import minidynamo
+from minidynamo import _C
 
 
 def agree(one, other):
@@ -50,3 +51,69 @@ def test_in_place_functions_of_several_operands_beside_views(name):
         call(name, x)
         found.append(x)
     assert torch.equal(*found)
+
+
+def row(y, x):
+    y[0] *= 3
+
+
+def rows_by_step(y, x):
+    y[::2] += x[0]
+
+
+def column_of_view(y, x):
+    y.t()[1] -= x[:, 1]
+
+
+def element(y, x):
+    y[1, 2] /= 4
+
+
+def known_mask(y, x):
+    y[[True, False, True]] *= 2
+
+
+def itself(y, x):
+    y[1:] = y[1:]
+    y.copy_(y)
+
+
+def twice(y, x):
+    part = y[1:]
+    part *= 2
+    y[1:] = part
+    part += 1
+
+
+OPERATIONS = [row, rows_by_step, column_of_view, element, known_mask, itself, twice]
+
+
+@pytest.mark.parametrize("write", OPERATIONS, ids=lambda write: write.__name__)
+@pytest.mark.parametrize("grad", [False, True], ids=["no grad", "grad"])
+@pytest.mark.parametrize("where", ["computed", "input"])
+def test_operations_on_parts_in_place(write, grad, where):
+    """`y[i] op= z` is an operation in place on a view, and then a store of the view into its own place."""
+
+    def computed(x):
+        y = x * 2
+        write(y, x)
+        return y.sin(), y
+
+    def written(x):
+        write(x, x + 1)
+        return x.sin(), x
+
+    def run(function):
+        x = torch.arange(9.0, dtype=torch.float64).view(3, 3).requires_grad_(grad and where == "computed")
+        result, y = function(x)
+        gradients = torch.autograd.grad(result.sum(), x) if result.requires_grad else ()
+        return [x, y, result, *gradients, x._version, y._version]
+
+    function = computed if where == "computed" else written
+    minidynamo._dynamo.reset()  # a site's breaks are recorded once
+    with torch.set_grad_enabled(grad):
+        found, expected = [], run(function)
+        breaks = _C.record_breaks(lambda: found.extend(run(minidynamo.compile(function))))
+    assert breaks == []
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-14, atol=0)
