@@ -67,13 +67,14 @@ Arg value_to_store(BorrowedRef value) {
   }
 }
 
-// Drops leading dims of size one that the target does not have.
-Tensor without_leading_ones(const Tensor& value, int rank) {
+// The value without leading dims of size one that the target does not have, in the target's sizes: unlike copy_, a store
+// may broadcast a part of what it writes.
+Tensor in_sizes_of(const Tensor& target, const Tensor& value) {
   Tensor result = value;
-  while (result->rank() > rank && result->sizes()[0] == 1) {
+  while (result->rank() > target->rank() && result->sizes()[0] == 1) {
     result = apply_named("select", {result, Scalar(int64_t{0}), Scalar(int64_t{0})});
   }
-  return result;
+  return same(result.spec().sizes, target.spec().sizes) ? result : apply_named("expand", {result, target.spec().sizes});
 }
 
 void write_named(const char* op, std::vector<Arg> args) {
@@ -94,7 +95,7 @@ void store(const Tensor& tensor, BorrowedRef key, BorrowedRef object) {
   Tensor view = apply_steps(tensor, plan.steps);
   if (plan.indices.empty()) {
     if (const Tensor* source = std::get_if<Tensor>(&value)) {
-      return write_named("copy", {view, without_leading_ones(*source, view->rank())});
+      return write_named("copy", {view, in_sizes_of(view, *source)});
     }
     // fill_ writes the same value everywhere and accepts these; an assignment does not.
     if (view->kind() == TensorKind::Real) require_elements_apart(*find_op("fill"), view);
