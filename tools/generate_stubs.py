@@ -392,6 +392,7 @@ def generate_package(module):
         "from . import linalg as linalg",
         "from ._dynamo import explain as explain",
         "from ._dynamo._compile import compile as compile",
+        *(f"from ._serialization.saving import {name} as {name}" for name in ("load", "save")),
         *(
             f"from {module} import {name} as {name}"
             for module, prefix in (

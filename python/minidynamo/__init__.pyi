@@ -15,6 +15,8 @@ from . import _logging as _logging
 from . import linalg as linalg
 from ._dynamo import explain as explain
 from ._dynamo._compile import compile as compile
+from ._serialization.saving import load as load
+from ._serialization.saving import save as save
 from ._tensor.size_checks import _check as _check
 from ._tensor.size_checks import _check_index as _check_index
 from ._tensor.size_checks import _check_is_size as _check_is_size

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import minidynamo
 from minidynamo import _C
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,23 @@ def test_stubs_parse_and_name_everything():
     named |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
     public = {name for name in vars(_C) if not name.startswith("_")}
     assert public <= named
+
+
+def names_of(body):
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign):
+            yield node.target.id
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def test_the_package_has_no_public_name_that_its_stub_lacks():
+    tree = ast.parse((ROOT / "python" / "minidynamo" / "__init__.pyi").read_text())
+    assert set(minidynamo.__all__) <= set(names_of(tree.body))
 
 
 def test_stubs_name_only_known_types():
