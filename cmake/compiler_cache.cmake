@@ -5,7 +5,7 @@ foreach(language C CXX)
     set(CMAKE_${language}_COMPILER_LAUNCHER
         "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-        ${CMAKE_${language}_COMPILER_LAUNCHER})
+        "${PROJECT_SOURCE_DIR}/cmake/without_old_header.sh" ${CMAKE_${language}_COMPILER_LAUNCHER})
     set(compiler_cache ON)
   endif()
 endforeach()

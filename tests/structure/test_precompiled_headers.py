@@ -1,9 +1,13 @@
 """A precompiled header hides no missing include: each file reaches what it names through its own includes."""
 
+import os
 import re
+import shutil
+import subprocess
 from functools import cache
 from pathlib import Path
 
+import pytest
 from test_layering import INCLUDE
 
 ROOT = Path(__file__).parents[2]
@@ -145,3 +149,31 @@ def test_headers_reach_the_types_that_a_precompiled_header_defines():
         declared = {name for each in ours for name in DECLARATION.findall(code(each))}
         named = set(re.findall(r"(?<![.:>])\b[A-Z]\w+\b(?=[ &*<>,)])", code(path))) & set(places)
         assert {name for name in named if places[name] not in ours} <= declared, path
+
+
+@pytest.mark.skipif(not (shutil.which("ccache") and shutil.which("c++")), reason="ccache or c++ is not installed")
+def test_a_header_of_an_earlier_build_is_not_read(tmp_path):
+    """What lies in the build directory decides nothing: after going back to an earlier state of a header and changing it
+    otherwise, a precompiled header is made of the change."""
+    settings = re.search(r"CCACHE_SLOPPINESS=\S+", (ROOT / "cmake" / "compiler_cache.cmake").read_text()).group()
+    name, _, value = settings.partition("=")
+    environment = {**os.environ, name: value, "CCACHE_DIR": str(tmp_path / "cache"), "CCACHE_BASEDIR": str(tmp_path)}
+    launcher = [str(ROOT / "cmake" / "without_old_header.sh"), "ccache", "c++"]
+    header, made = tmp_path / "type.h", tmp_path / "all.hxx.gch"
+    (tmp_path / "all.hxx").write_text('#include "type.h"\n')
+    (tmp_path / "all.hxx.cxx").write_text("")
+
+    def compile(*arguments):
+        subprocess.run([*launcher, *arguments], cwd=tmp_path, env=environment, check=True)
+
+    def make(member):
+        header.write_text(f"#pragma once\nstruct Type {{ int {member}; }};\n")
+        compile("-x", "c++-header", "-include", str(tmp_path / "all.hxx"), "-o", made.name, "-c", "all.hxx.cxx")
+        (tmp_path / "user.cpp").write_text(f"int read(Type value) {{ return value.{member}; }}\n")
+        compile("-include", str(tmp_path / "all.hxx"), "-c", "user.cpp", "-o", "user.o")
+
+    make("first")
+    first = made.read_bytes()
+    make("second")
+    made.write_bytes(first)
+    make("third")
