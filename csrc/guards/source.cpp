@@ -291,7 +291,9 @@ Fetched fetch_WeakItem(const Source& source, PyObject* base, const LocalsView&) 
 
 Fetched fetch_PropertyGetter(const Source&, PyObject* base, const LocalsView&) {
   static const Py_ssize_t offset = object_member_offset(&PyProperty_Type, "fget");
-  return is_exactly(base, &PyProperty_Type) && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
+  // The guard on a subclass, which may read otherwise, is that on the exact type.
+  bool is_property = base != nullptr && PyObject_TypeCheck(base, &PyProperty_Type);
+  return is_property && offset >= 0 ? found_or_absent(object_member(base, offset)) : kUnknown;
 }
 
 Fetched fetch_PropertySetter(const Source&, PyObject* base, const LocalsView&) {

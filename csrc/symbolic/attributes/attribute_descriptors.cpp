@@ -74,8 +74,12 @@ Bound AttributeLookup::inline_getter(const ValuePtr& getter, std::vector<ValuePt
 PyTypeObject* AttributeLookup::descriptor_type(const ValuePtr& found) {
   PyTypeObject* type = tracer_.values().exact_type(found);
   if ((found->kind == ValueKind::Object || found->kind == ValueKind::Instance) && may_change(type))
-    for (const char* method : {"__get__", "__set__", "__delete__"})
-      type_attribute(tracer_, found, check(PyUnicode_InternFromString(method)).get());
+    for (const char* method : {"__get__", "__set__", "__delete__"}) {
+      ValuePtr inherited = type_attribute(tracer_, found, check(PyUnicode_InternFromString(method)).get());
+      // That of property, say: the class may get its own later.
+      if (inherited && !is_python_function(inherited) && source_of(inherited) != nullptr)
+        tracer_.values().identity_of(inherited);
+    }
   return type;
 }
 
@@ -174,7 +178,7 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   if (is_immutable_builtin(type_of(object_))) return constant_field();
   if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
-  if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
+  if (reads_as_property(known->object.type()) && known->source != nullptr) {
     ValuePtr getter = value_at(tracer_, tracer_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
     if (!getter || !is_python_function(getter)) unknown();
     return inline_getter(getter, {object_});

@@ -40,6 +40,7 @@ Bound AttributeLookup::on_instance() {
 }
 
 std::optional<Bound> AttributeLookup::found() {
+  if (auto* made = as<InstanceValue>(object_); made != nullptr && made->opaque_since != 0) unknown();
   ValuePtr on_type = type_attribute(tracer_, object_, name_);
   PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
@@ -67,7 +68,7 @@ Bound AttributeLookup::on_super() {
   if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, start)};
   if (has_python_get(found))
     return inline_getter(python_get_, {found, is_class ? tracer_.values().none() : super->self, start});
-  if (is_class || descriptor != &PyProperty_Type) unknown();
+  if (is_class || !reads_as_property(descriptor)) unknown();
   object_ = super->self;
   return read_descriptor(found);
 }
@@ -93,7 +94,7 @@ Bound AttributeLookup::on_class() {
   if (has_python_get(found)) return inline_getter(python_get_, {found, tracer_.values().none(), object_});
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
   if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, object_)};
-  if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
+  if (reads_as_property(descriptor) || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
       descriptor == &PyMemberDescr_Type || descriptor == &PyGetSetDescr_Type || descriptor == tuple_field_type())
     return {found};
   unknown();

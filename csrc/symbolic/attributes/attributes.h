@@ -17,6 +17,12 @@ Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool pro
 ValuePtr own_value(Tracer& tracer, const ValuePtr& object, BorrowedRef name);
 // The Python getter (0) or setter (1) of a property created in the trace; null otherwise.
 ValuePtr part_of_property(const ValuePtr& descriptor, size_t part);
+// Properties, also of subclasses that read as property does.
+inline bool reads_as_property(PyTypeObject* descriptor_type) {
+  return PyType_IsSubtype(descriptor_type, &PyProperty_Type) != 0 &&
+         descriptor_type->tp_descr_get == PyProperty_Type.tp_descr_get;
+}
+
 inline bool is_data_descriptor(PyTypeObject* descriptor_type) { return descriptor_type->tp_descr_set != nullptr; }
 
 ValuePtr attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name);

@@ -89,6 +89,22 @@ ValuePtr call_list_new(Tracer& tracer, const CallArgs& args) {
   return made;
 }
 
+// property.__new__(cls, ...): of the object only the type is known.
+ValuePtr call_property_new(Tracer& tracer, const CallArgs& args) {
+  PyTypeObject* type = class_argument(tracer, args);
+  if (!is_plain_subclass(type, &PyProperty_Type)) break_on_creation(type);
+  auto made = make_value<InstanceValue>(args.positional[0]);
+  made->opaque_since = tracer.step_number();
+  return made;
+}
+
+// property.__init__(self, ...) of such an object.
+ValuePtr call_property_init(Tracer& tracer, const CallArgs& args) {
+  auto* made = args.positional.empty() ? nullptr : as<InstanceValue>(args.positional[0]);
+  if (made == nullptr || made->opaque_since == 0) raise_here();
+  return tracer.values().none();
+}
+
 // type.__call__(cls, ...), as called by a metaclass's own __call__.
 ValuePtr call_type_call(Tracer& tracer, const CallArgs& args) {
   class_argument(tracer, args);
@@ -104,7 +120,8 @@ struct NewRow {
 constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new},
                            {&PyTuple_Type, call_tuple_new},
                            {&PyDict_Type, call_dict_new},
-                           {&PyList_Type, call_list_new}};
+                           {&PyList_Type, call_list_new},
+                           {&PyProperty_Type, call_property_new}};
 
 }  // namespace
 
@@ -203,6 +220,8 @@ void add_class_calls() {
     register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(row.type), "__new__")).get(), row.handler);
   register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__call__")).get(),
                 call_type_call);
+  register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyProperty_Type), "__init__")).get(),
+                call_property_init);
 }
 
 const CallRegistration call_registration(add_class_calls);

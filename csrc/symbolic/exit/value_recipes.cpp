@@ -329,6 +329,8 @@ void RegionFinisher::describe(PolicyFunctionValue* wrapper, Recipe& recipe) {
 
 void RegionFinisher::describe(InstanceValue* instance, Recipe& recipe) {
   if (instance->exception) return describe_exception(ValuePtr(instance), recipe);
+  if (instance->opaque_since != 0)
+    end_before(instance->opaque_since, BreakReason::object_creation, "an object of a subclass of property");
   recipe.kind = RecipeKind::Instance;
   add_parts(recipe, {instance->type});
   add_attributes(recipe, instance->attributes);

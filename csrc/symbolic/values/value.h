@@ -297,6 +297,8 @@ struct InstanceValue : Value {
   ValuePtr type;  // ObjectValue of the class
   OwnAttributes attributes;
   std::unique_ptr<ExceptionState> exception;  // null if it is not an exception
+  // The trace step that created an object of which only the type is known, and which no region can hand on; 0: others.
+  int64_t opaque_since = 0;
   ValuePtr* find(BorrowedRef name);
 };
 
