@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "graph/gradient_walk.h"
 #include "graph/passes.h"
+#include "graph/symbols.h"
 #include "graph/views.h"
 
 namespace md {
@@ -33,6 +34,7 @@ class GradientBuilder : public GradientWalk {
       if (value.node->kind == NodeKind::Op) result.reached.push_back(value);
     order_inputs(result);
     run_passes(*graph_);
+    refuse_sizes_of_data();
     result.graph = graph_;
     return result;
   }
@@ -46,14 +48,19 @@ class GradientBuilder : public GradientWalk {
   // Symbolic sizes are read from the inputs that the forward graph reads them from.
   void require_sizes_of_inputs() {
     graph_->keep_dims(forward_.kept_dims());
-    for (const auto& node : forward_.nodes())
-      if (node->size.is_symbolic() && node->kind == NodeKind::Op)
-        raise(ErrorKind::NotImplemented, "gradients of a graph with sizes that are read from tensors");
     for (Node* input : forward_.inputs()) {
       const ValueInfo& info = input->outs[0];
       bool has_symbols = input->size.is_symbolic() || any_symbolic(info.spec.sizes.span());
       if (has_symbols) in_graph({input, 0});
     }
+  }
+
+  // A number that only run-time assertions read is none of the gradients' sizes.
+  void refuse_sizes_of_data() const {
+    SymbolList symbols = symbols_of(*graph_);
+    for (const auto& node : forward_.nodes())
+      if (node->kind == NodeKind::Op && node->size.is_symbolic() && symbols.find(node->size) >= 0)
+        raise(ErrorKind::NotImplemented, "gradients of a graph with sizes that are read from tensors");
   }
 
   // The gradients of outputs are inputs.
