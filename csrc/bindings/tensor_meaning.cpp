@@ -56,6 +56,8 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
       meaning.refusal = meaning.kind == TensorCallableKind::Element ? TensorRefusal::Number : TensorRefusal::List;
       break;
     case TensorCallableKind::Writable:
+    case TensorCallableKind::Sizes:
+    case TensorCallableKind::CountOfSizes:
     case TensorCallableKind::State:
     case TensorCallableKind::GradMode:
     case TensorCallableKind::SetGradMode:

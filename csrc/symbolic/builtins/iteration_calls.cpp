@@ -157,7 +157,7 @@ ValuePtr call_reversed(Tracer& tracer, const CallArgs& args) {
   ValuePtr value = args.positional[0];
   if (ValuePtr iterator = reversed_over_dict(tracer, value)) return iterator;
   if (ValuePtr made = reversed_by_methods(tracer, value)) return made;
-  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == size_type() ||
+  bool is_plain = type_of(value) == &PyList_Type || family_of_sizes(type_of(value)) != nullptr ||
                   (is_plain_tuple(tracer, value) &&
                    inherits(tracer, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
   if (auto elements = is_plain ? elements_of(tracer, value) : nullptr)

@@ -1,4 +1,6 @@
 // Size(), numel() of a Size, math.prod(), and index() and count() of tuples, of elements that vary.
+#include "symbolic/builtins/size_methods.h"
+
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -55,12 +57,7 @@ ValuePtr product_of(Tracer& tracer, const std::vector<ValuePtr>& items) {
   return total;
 }
 
-ValuePtr call_numel(Tracer& tracer, const CallArgs& args) {
-  static PyObject* const function = method(size_type(), "numel");
-  require_method_count(args, 0, 0);
-  auto items = is_shape(args.positional[0]) ? elements_of(tracer, args.positional[0]) : nullptr;
-  return items && any_varies(*items) ? product_of(tracer, *items) : folded(tracer, function, "numel", args);
-}
+ValuePtr call_numel(Tracer& tracer, const CallArgs& args) { return count_of_sizes(tracer, size_type(), args); }
 
 ValuePtr call_prod(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("math", "prod").release();
@@ -70,15 +67,7 @@ ValuePtr call_prod(Tracer& tracer, const CallArgs& args) {
   return varies ? product_of(tracer, *items) : folded(tracer, function, "prod", args);
 }
 
-ValuePtr call_size(Tracer& tracer, const CallArgs& args) {
-  PyObject* type = reinterpret_cast<PyObject*>(size_type());
-  bool is_plain = args.positional.size() == 1 && args.keywords.empty();
-  auto items = is_plain ? elements_of(tracer, args.positional[0]) : nullptr;
-  if (!items || !any_varies(*items)) return folded(tracer, type, "Size", args);
-  for (const ValuePtr& item : *items)
-    if (!tracer.values().is_exactly(item, &PyLong_Type)) return folded(tracer, type, "Size", args);
-  return shape_of_items(tracer, size_type(), std::move(*items));
-}
+ValuePtr call_size(Tracer& tracer, const CallArgs& args) { return make_sizes(tracer, size_type(), args); }
 
 void add_size_calls() {
   register_call(reinterpret_cast<PyObject*>(size_type()), call_size);
@@ -91,5 +80,22 @@ void add_size_calls() {
 const CallRegistration call_registration(add_size_calls);
 
 }  // namespace
+
+ValuePtr make_sizes(Tracer& tracer, PyTypeObject* type, const CallArgs& args) {
+  BorrowedRef callable = reinterpret_cast<PyObject*>(type);
+  bool is_plain = args.positional.size() == 1 && args.keywords.empty();
+  auto items = is_plain ? elements_of(tracer, args.positional[0]) : nullptr;
+  if (!items || !any_varies(*items)) return folded(tracer, callable, "Size", args);
+  for (const ValuePtr& item : *items)
+    if (!tracer.values().is_exactly(item, &PyLong_Type)) return folded(tracer, callable, "Size", args);
+  return shape_of_items(tracer, type, std::move(*items));
+}
+
+ValuePtr count_of_sizes(Tracer& tracer, PyTypeObject* type, const CallArgs& args) {
+  require_method_count(args, 0, 0);
+  auto items = is_shape(args.positional[0]) ? elements_of(tracer, args.positional[0]) : nullptr;
+  if (items && any_varies(*items)) return product_of(tracer, *items);
+  return folded(tracer, check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "numel")), "numel", args);
+}
 
 }  // namespace md

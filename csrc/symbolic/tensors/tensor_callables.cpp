@@ -9,6 +9,7 @@
 #include "guards/guarded_ref.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/size_methods.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
@@ -250,6 +251,14 @@ ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const Cal
     if (is_op(*node, OpKind::HostCall) && !has_history) tracer.builder().gradient_runs().note_without_gradients(node);
   }
   return result;
+}
+
+ValuePtr call_Sizes(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return make_sizes(tracer, callable.family->size_type(), args);
+}
+
+ValuePtr call_CountOfSizes(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return count_of_sizes(tracer, callable.family->size_type(), args);
 }
 
 ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

@@ -139,6 +139,8 @@ def _register(torch: Any) -> None:
             add(asked, name, "Fact", fact)
     for name in _C._torch.conversions:
         _add_method(torch, add, name, "Conversion", name)
+    add(torch.Size, "Size", "Sizes")
+    add(torch.Size.numel, "Size.numel", "CountOfSizes")
     _add_method(torch, add, "item", "Element")
     _add_method(torch, add, "tolist", "Elements")
     conversions.register()

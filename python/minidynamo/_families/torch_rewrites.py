@@ -98,6 +98,19 @@ def dropout(input: Any, p: float, train: bool) -> Any:
     return input * drawn_mask(tuple(input.shape), input.dtype, p)
 
 
+def drawn_like(draw: Any) -> Any:
+    """torch's function of a tensor's sizes and dtype: what it draws has no history."""
+
+    def drawn(
+        input: Any, *bounds: Any, dtype: Any = None, requires_grad: bool = False, memory_format: Any = None
+    ) -> Any:
+        if not input.is_contiguous() or requires_grad or memory_format not in (None, torch.preserve_format):
+            decline(f"{draw.__name__}_like of a tensor that is not contiguous, or in another memory format")
+        return draw(*bounds, tuple(input.shape), dtype=input.dtype if dtype is None else dtype)
+
+    return drawn
+
+
 def plain_attention(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: Any, gqa: bool) -> Any:
     """torch's without dropout, which regions compute themselves."""
     attend = torch.nn.functional.scaled_dot_product_attention
@@ -139,6 +152,10 @@ CALLED = (drawn_mask,)
 
 TABLE = (
     StandIn("dropout", dropout, "Rewritten"),
+    *(
+        StandIn(f"{draw.__name__}_like", drawn_like(draw), "Rewritten")
+        for draw in (torch.rand, torch.randn, torch.randint)
+    ),
     StandIn("nn.functional.scaled_dot_product_attention", scaled_dot_product_attention, "Rewritten"),
     StandIn("autograd.Function.apply", apply, "Rewritten"),
     StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),

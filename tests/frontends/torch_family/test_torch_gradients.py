@@ -561,6 +561,9 @@ DRAWS = {
     "randn": lambda q: q * torch.randn(3, 4, dtype=torch.float64) + torch.randint(0, 9, (4,)),
     "bernoulli": lambda q: q * torch.bernoulli(torch.full((4,), 0.4, dtype=torch.float64)),
     "randperm": lambda q: q[..., torch.randperm(4)],
+    "rand_like": lambda q: q * torch.rand_like(q),
+    "randn_like": lambda q: q + q.exp() * torch.randn_like(q.exp()) + torch.randn_like(q[0], dtype=torch.float32),
+    "randint_like": lambda q: q * torch.randint_like(q, 5) + torch.randint_like(q, 3, high=9, dtype=torch.int64),
 }
 
 

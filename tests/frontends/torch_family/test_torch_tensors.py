@@ -715,3 +715,35 @@ def test_identity_among_results():
         first, view, part, again = run(*two())
         assert first is again and view is not first and part is not first and view is not part
         assert view._base is first and part._base is first
+
+
+SIZES = {
+    "numel": lambda x: x.reshape(x.shape.numel()),
+    "reversed": lambda x: x.permute(*reversed(range(x.dim()))).reshape(*reversed(x.shape[:2]), x.shape[2]),
+    "a class of sizes": lambda x: x.expand(torch.Size((2,)) + x.shape),
+    "of a part": lambda x: x.new_zeros(torch.Size(x.shape[:1])) + torch.Size(x.shape).numel(),
+    "of a list": lambda x: (x.new_ones(torch.Size([2, x.shape[1]])), torch.Size([x.shape[0]])),
+    "in a zip": lambda x: x * sum(a * b for a, b in zip(reversed(x.shape), reversed(x.stride()), strict=True)),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_sizes(name, dynamic):
+    minidynamo._dynamo.reset()
+    compiled, found = minidynamo.compile(SIZES[name], dynamic=dynamic), []
+    assert _C.record_breaks(lambda: found.append(compiled(torch.ones(2, 3, 4)))) == []
+    for x in (torch.ones(2, 3, 4), torch.ones(3, 2, 5)):
+        plain, got = SIZES[name](x), compiled(x)
+        torch.testing.assert_close(got, plain)
+        if isinstance(plain, tuple):
+            assert type(got[1]) is torch.Size
+
+
+def test_wrong_sizes_raise_as_torchs():
+    for function in (lambda x: torch.Size([1.5]), lambda x: torch.Size("ab"), lambda x: torch.Size(3)):
+        with pytest.raises(TypeError) as expected:
+            function(torch.ones(2))
+        with pytest.raises(TypeError) as caught:
+            minidynamo.compile(function)(torch.ones(2))
+        assert str(caught.value) == str(expected.value)

@@ -59,6 +59,20 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return minidynamo.isclose(input, other, rtol, atol, equal_nan).all().item()
 
 
+@stands_in(both("_is_all_true"))
+def _is_all_true(self: Tensor) -> Any:
+    if self.dtype != minidynamo.bool:
+        decline("_is_all_true of numbers")
+    return self.all()
+
+
+@stands_in(both("_is_any_true"))
+def _is_any_true(self: Tensor) -> Any:
+    if self.dtype != minidynamo.bool:
+        decline("_is_any_true of numbers")
+    return self.any()
+
+
 @stands_in(both("equal"))
 def equal(input: Tensor, other: Tensor) -> Any:
     if input.shape != other.shape:
