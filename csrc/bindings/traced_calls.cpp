@@ -67,10 +67,12 @@ bool came_from(const py::object& exception, const py::object& function) {
 }
 
 py::list library_call(const std::string& name, const py::object& function, const py::tuple& positional,
-                      const py::dict& keywords, const py::object& result, bool repeatable) {
+                      const py::dict& keywords, const py::object& result, bool repeatable,
+                      const py::object& generator) {
   py::list results;
-  for (Tensor& tensor :
-       record_library_call(name, function.ptr(), positional.ptr(), keywords.ptr(), result.ptr(), repeatable))
+  BorrowedRef drawn_from = generator.is_none() ? nullptr : generator.ptr();
+  for (Tensor& tensor : record_library_call(name, function.ptr(), positional.ptr(), keywords.ptr(), result.ptr(),
+                                            repeatable, drawn_from))
     results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
   return results;
 }
@@ -196,7 +198,7 @@ void bind_traced_calls(py::module_& module) {
   module.def("_record_call_out", &call_out, py::arg("name"), py::arg("run"), py::arg("tensors"), py::arg("like"),
              py::arg("written") = std::vector<int>(), py::arg("may_raise") = true);
   module.def("_record_library_call", &library_call, py::arg("name"), py::arg("function"), py::arg("positional"),
-             py::arg("keywords"), py::arg("result"), py::arg("repeatable"));
+             py::arg("keywords"), py::arg("result"), py::arg("repeatable"), py::arg("generator") = py::none());
   module.def("_call_without_warnings", &call_without_warnings, py::arg("function"), py::arg("positional"),
              py::arg("keywords"));
   module.def("_came_from_library", &came_from, py::arg("exception"), py::arg("function"));

@@ -8,6 +8,7 @@
 #include "eval_frame/tensor_comparison.h"
 #include "graph/graph.h"
 #include "guards/tensor_family.h"
+#include "symbolic/tensors/library_calls.h"
 #include "tensor/ops/kernels.h"
 
 namespace md {
@@ -140,11 +141,13 @@ std::unique_ptr<CaptureCheck> CaptureCheck::start(RegionRun& run, std::span<Live
   check->keep_starts(frames);
   check->predicted_.keep_known(run.entry()->guards, run.view(), check->comparison_);
   RandomTransaction drawn;
+  LibraryDraws drawn_by_library;
   AmbientPolicy none(nullptr);
   if (!run.run_plan(frames.front())) return nullptr;
   check->held_ = run.hold_back();
   check->drawn_ = random_state();
   drawn.roll_back();
+  drawn_by_library.roll_back();
   check->judge_outputs();
   check->predicted_.predict(check->held_.effects, check->comparison_);
   const CapturedRegion& region = check->region();

@@ -247,7 +247,15 @@ bool RegionRun::run_steps() {
   if (entry_->draws) drawn.emplace();
   // Only in regions of other libraries' tensors are their functions called.
   std::optional<RepeatableRun> repeatable;
-  if (!entry_->families.empty()) repeatable.emplace(true);
+  std::optional<LibraryDraws> drawn_by_library;
+  if (!entry_->families.empty()) {
+    repeatable.emplace(true);
+    drawn_by_library.emplace();
+  }
+  auto roll_back = [&] {
+    if (drawn) drawn->roll_back();
+    if (drawn_by_library) drawn_by_library->roll_back();
+  };
   bool has_committed = false;
   std::optional<RunHistory> history;
   InputsBefore before;
@@ -268,19 +276,19 @@ bool RegionRun::run_steps() {
     // Signals that arrived during the last step, or while other threads had the GIL.
     if (!has_committed) serve_interrupts();
   } catch (const SignalRaised&) {
-    if (drawn) drawn->roll_back();
+    roll_back();
     throw;
   } catch (const Error& error) {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
-    if (drawn) drawn->roll_back();
+    roll_back();
     if (repeatable && repeatable->has_failed()) ++entry_->flagged_runs;
     ++counters().plan_failures;
     return false;
   }
   bool is_current = has_committed || host_calls != host_calls_here() || holds_after_signals(served);
   if (!is_current) {
-    if (drawn) drawn->roll_back();
+    roll_back();
     return false;
   }
   if (history) {

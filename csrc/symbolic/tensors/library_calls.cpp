@@ -16,6 +16,7 @@ namespace md {
 namespace {
 
 thread_local bool may_repeat = false, has_failed_here = false;
+thread_local LibraryDraws* innermost_draws = nullptr;
 
 constexpr const char kOwner[] = "minidynamo.operand";
 
@@ -133,6 +134,7 @@ void run_repeatable(void* context, const OpCall& op, std::span<Tensor> outs) {
   {
     ServingCode serving;
     RepeatableRun others(false);
+    LibraryDraws::note(call);
     Ref result = call.call(operands, nullptr);
     if (result) what = call.take(result, outs);
   }
@@ -180,6 +182,7 @@ std::shared_ptr<const OpRow> repeatable_row(SharedCall call, size_t operands) {
   row->shape_rule = shapes_of_repeatable;
   row->host_call.run = run_repeatable;
   row->host_call.repeatable = true;
+  row->host_call.draws = static_cast<bool>(call->generator);
   row->host_call.context = new SharedCall(std::move(call));
   return {row, release_row};
 }
@@ -187,5 +190,32 @@ std::shared_ptr<const OpRow> repeatable_row(SharedCall call, size_t operands) {
 RepeatableRun::RepeatableRun(bool repeats) : before_(std::exchange(may_repeat, repeats)) { has_failed_here = false; }
 bool RepeatableRun::has_failed() const { return has_failed_here; }
 RepeatableRun::~RepeatableRun() { may_repeat = before_; }
+
+LibraryDraws::LibraryDraws() : outer_(std::exchange(innermost_draws, this)) {}
+
+LibraryDraws::~LibraryDraws() {
+  innermost_draws = outer_;
+  if (outer_ == nullptr) return;
+  for (auto& [generator, state] : before_)
+    if (!outer_->has(generator)) outer_->before_.emplace_back(std::move(generator), std::move(state));
+}
+
+bool LibraryDraws::has(BorrowedRef generator) const {
+  return std::ranges::any_of(before_, [&](const auto& each) { return each.first.get() == generator.get(); });
+}
+
+void LibraryDraws::note(const LibraryCall& call) {
+  if (!call.generator || innermost_draws == nullptr || innermost_draws->has(call.generator)) return;
+  Ref state = check(PyObject_CallMethod(call.generator.get(), "get_state", nullptr));
+  innermost_draws->before_.emplace_back(Ref::share(call.generator.get()), std::move(state));
+}
+
+void LibraryDraws::roll_back() {
+  ErrorAside raised;
+  for (const auto& [generator, state] : before_)
+    if (!Ref::steal(PyObject_CallMethod(generator.get(), "set_state", "O", state.get())))
+      PyErr_WriteUnraisable(generator.get());
+  before_.clear();
+}
 
 }  // namespace md

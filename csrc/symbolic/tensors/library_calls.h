@@ -2,12 +2,15 @@
 //   1. A repeatable one has no effects but its results: it is a step like others, without frames. Where it raises or
 //      warns, or returns something else than the trace has seen, the run fails, and Python runs the region again from
 //      its start.
-//   2. One with a state of its own (a generator's) is a host call (host_calls.h): made once, at its place, in the
+//   2. One that draws numbers from a generator whose state can be had and set is repeatable, too: that state is restored
+//      before the region runs again (LibraryDraws).
+//   3. One with another state of its own is a host call (host_calls.h): made once, at its place, in the
 //      user's frames.
 #pragma once
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpython/ref.h"
@@ -39,6 +42,7 @@ struct LibraryCall {
   std::vector<LibraryArgument> arguments = {};  // positional ones, then those of keyword_names
   Ref keyword_names = {};                       // a tuple; null: none
   bool repeatable = true;
+  Ref generator = {};             // of a repeatable one that draws from it: get_state() and set_state(); else null
   bool returns_sequence = false;  // else one result, or None if there are none
   std::vector<LibraryResult> results = {};
 
@@ -68,6 +72,25 @@ class RepeatableRun {
 
  private:
   bool before_;
+};
+
+// While it lives, what repeatable calls draw on this thread can be rolled back. May be nested.
+class LibraryDraws {
+ public:
+  LibraryDraws();
+  ~LibraryDraws();
+  // The numbers are drawn again by who draws next, also where another thread has drawn from the generator since.
+  void roll_back();
+  // Of the call that is made next.
+  static void note(const LibraryCall& call);
+  LibraryDraws(const LibraryDraws&) = delete;
+  LibraryDraws& operator=(const LibraryDraws&) = delete;
+
+ private:
+  bool has(BorrowedRef generator) const;
+
+  LibraryDraws* outer_;
+  std::vector<std::pair<Ref, Ref>> before_;  // generators, and their states before the first draw
 };
 
 }  // namespace md

@@ -445,12 +445,14 @@ Node* append_library_call(Tracer& tracer, std::shared_ptr<const LibraryCall> cal
 }  // namespace
 
 std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef function, BorrowedRef positional,
-                                        BorrowedRef keywords, BorrowedRef result, bool repeatable) {
+                                        BorrowedRef keywords, BorrowedRef result, bool repeatable,
+                                        BorrowedRef generator) {
   if (innermost == nullptr) raise(ErrorKind::Runtime, "record_library_call() outside of a traced call");
   Capture& capture = *innermost;
   auto call = std::make_shared<LibraryCall>(
       LibraryCall{.family = capture.family, .name = name, .function = Ref::share(function)});
   call->repeatable = repeatable;
+  if (generator) call->generator = Ref::share(generator.get());
   LibraryArguments arguments(capture);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positional.get()); ++i)
     call->arguments.push_back(arguments.of(PyTuple_GET_ITEM(positional.get(), i)));

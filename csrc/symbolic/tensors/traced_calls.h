@@ -53,7 +53,8 @@ std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, s
 // lists and tuples. `result`: what it returns for other elements of the same dtypes, sizes and strides. Returns
 // recording tensors; raises CannotCapture as above. Only valid inside call_traced.
 std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef function, BorrowedRef positional,
-                                        BorrowedRef keywords, BorrowedRef result, bool repeatable);
+                                        BorrowedRef keywords, BorrowedRef result, bool repeatable,
+                                        BorrowedRef generator);
 // An object of the library with the dtype, sizes and strides of a recording tensor and any elements.
 Ref example_of(const Tensor& recording);
 

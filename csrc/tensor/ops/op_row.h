@@ -70,6 +70,9 @@ struct HostCall {
   bool needs_gil = true;
   // It has no effects but its results, so that a run which meets it may be given up and made again.
   bool repeatable = false;
+  // It draws random numbers: made again, its results are others. The state that they come from is restored where a run is
+  // given up.
+  bool draws = false;
 };
 
 // Variants, i.e. where Python sees the op: function minidynamo.f, method Tensor.f, operator slot,
@@ -155,6 +158,7 @@ struct OpRow {
   bool works_by_element() const { return pointwise >= 0 || role() == OpRole::Copy; }
   bool follows_autocast() const { return (traits.bits & (kLowPrecision | kFullPrecision | kWidestPrecision)) != 0; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
+  bool draws() const { return kind == OpKind::Random || (kind == OpKind::HostCall && host_call.draws); }
   // Whether minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && !schema.returns.empty(); }
   // Whether minidynamo.f(..., out=t) writes the result to t.

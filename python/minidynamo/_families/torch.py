@@ -129,7 +129,7 @@ def _register(torch: Any) -> None:
     _register_ops(torch, add)
     _register_composites(torch, add)
     torch_graphs.name_ops(torch)
-    torch_operators.register(torch)
+    torch_operators.register(torch, [getattr(torch, name) for name in torch_functions.DRAWN] + [*torch_rewrites.CALLED])
     for method, plain in torch_optimizers.plain_methods(torch):
         _C._mark_call(method, "replaced", plain)
     for fact, name in torch_functions.fact_methods():

@@ -9,14 +9,19 @@ from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     _Layout = tuple[tuple[int, ...], tuple[int, ...], Any]
 
 
-def register(torch: Any) -> None:
-    """Says which callables these are, and how they are traced."""
+# Functions that make one tensor of numbers out of torch's default generator.
+_DRAWING: set[Any] = set()
+
+
+def register(torch: Any, drawing: Iterable[Any]) -> None:
+    """Says which callables these are, and how they are traced. drawing: see _DRAWING."""
+    _DRAWING.update(drawing)
     _C._torch.set_opaque_tracer(functools.partial(_trace, torch))
     for kind in _operator_types(torch):
         _C._torch.add_opaque_type(kind)
@@ -45,6 +50,7 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     name = str(getattr(function, "__name__", None) or getattr(function, "_qualname", None) or function)
     template, tensors = flatten((args, kwargs))
     is_operator = isinstance(function, _operator_types(torch))
+    draws = not tensors and function in _DRAWING and kwargs.get("generator") is None
     if is_operator and not tensors:
         # Without tensors the operator itself would run, not its fake.
         raise CannotCapture("traced_call", f"{name} without a tensor")
@@ -66,6 +72,10 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     made = [fake for fake, argument in zip(fakes, arguments, strict=True) if argument is None]
     _check_made(name, made, given)
     layouts = [(tuple(fake.shape), fake.stride(), fake.dtype) for fake in made]
+    if draws:
+        example = torch.empty_strided(*layouts[0][:2], dtype=layouts[0][2])
+        (drawn,) = _C._record_library_call(name, function, args, kwargs, example, True, torch.default_generator)
+        return drawn
     like = [_C._fake(sizes, strides, _C._to_own("torch", dtype)) for sizes, strides, dtype in layouts]
     written = [at for at, (fake, version) in enumerate(zip(given, versions, strict=True)) if fake._version != version]
     grad_mode = torch.is_grad_enabled()

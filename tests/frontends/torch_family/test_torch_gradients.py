@@ -589,6 +589,66 @@ def test_numbers_are_torchs(function):
                 torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
 
+def unused_and_equal_draws(q, i):
+    torch.rand(4)
+    a, b = torch.rand(4, dtype=torch.float64), torch.rand(4, dtype=torch.float64)
+    return q[i] * (a - b)
+
+
+def drawn_before_what_fails(q, i):
+    return (F.dropout(q, 0.4) * torch.rand(4, dtype=torch.float64))[i]
+
+
+def fails_between_draws(q, i):
+    picked = (q * torch.rand(4, dtype=torch.float64))[i]
+    return picked * torch.randn(4, dtype=torch.float64)
+
+
+def checked_between_draws(q, i):
+    scale = torch.rand((), dtype=torch.float64)
+    if not (i >= 0).all():
+        raise ValueError("a negative index")
+    return q[i] * scale * torch.rand((), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("checked", [0, 10], ids=["", "checked"])
+@pytest.mark.parametrize(
+    "function",
+    [unused_and_equal_draws, drawn_before_what_fails, fails_between_draws, checked_between_draws],
+    ids=lambda function: function.__name__,
+)
+def test_a_run_that_is_given_up_draws_again(function, checked):
+    """What may fail may follow draws: where it fails, the generator is as before, and torch's own code draws and raises."""
+    q = leaf(5, 4)
+    minidynamo._dynamo.reset()
+    with torch.enable_grad(), minidynamo._dynamo.config.patch(check_captures=checked):
+        compiled = minidynamo.compile(function)
+        for indices in ([0, 4], [1, 1], [2, 9], [3, 0], [-1, 2], [-7, 0], [4, 4]):
+            found = []
+            for call in (function, compiled):
+                torch.manual_seed(3)
+                try:
+                    result = call(q, torch.tensor(indices)).detach()
+                except (IndexError, ValueError) as error:
+                    result = f"{type(error).__name__}: {error}"
+                found.append((result, torch.rand(3)))
+            (one, after), (other, after_other) = found
+            if isinstance(one, torch.Tensor):
+                torch.testing.assert_close(other, one)
+            else:
+                assert other == one
+            assert torch.equal(after, after_other), indices
+
+
+def test_draws_before_what_may_fail_are_one_graph():
+    minidynamo._dynamo.reset()
+    for function in (drawn_before_what_fails, fails_between_draws, checked_between_draws):
+        compiled = minidynamo.compile(function, fullgraph=True)
+        with torch.enable_grad():
+            breaks = _C.record_breaks(lambda call=compiled: call(leaf(5, 4), torch.tensor([1, 2])))
+        assert breaks == []
+
+
 def test_padding_is_no_break():
     compare(lambda x: (F.pad(x, (1, 2, 0, -1), value=3.0).sin(), F.pad(x, (-1, 0)), F.pad(x, (0, 1, 1, 0))), leaf(3, 3))
     with torch.enable_grad():

@@ -106,6 +106,9 @@ WORKLOADS = {
     "Rprop": classifier(optim.Rprop),
     "a rate in a tensor": classifier(optim.Adam, lr=torch.tensor(0.01)),
     "dropout": Workload(with_dropout, F.mse_loss, optim.SGD, targets, lr=0.1, momentum=0.9),
+    "dropout, of classes": Workload(
+        with_dropout, lambda out, y: F.cross_entropy(out.expand(-1, 3), y), optim.AdamW, classes
+    ),
     "clipped": classifier(optim.SGD, lr=0.5, clip=clip_norm),
     "clipped values": classifier(optim.Adam, lr=0.01, clip=clip_value),
     "convolutions": Workload(convolutional, F.cross_entropy, optim.SGD, images, lr=0.05, momentum=0.9),
