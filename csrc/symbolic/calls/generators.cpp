@@ -192,7 +192,8 @@ void run_pending(Tracer& tracer, size_t depth) {
       const BreakRow& row = break_row(signal.reason);
       GraphBreak found{signal.reason, signal.context, signal.explanation, tracer.frames().user_stack(),
                        opcode_gloss(tracer.frames().bytecode()[tracer.frames().innermost().index].op)};
-      if (!row.is_silent() && tracer.frames().innermost().generator == nullptr) {
+      bool is_callers = tracer.frames().innermost().generator != nullptr || tracer.pending().stands_in();
+      if (!row.is_silent() && !is_callers) {
         found.reason = BreakReason::held_by_c_caller;
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";

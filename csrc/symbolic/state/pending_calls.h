@@ -36,6 +36,19 @@ class PendingCalls {
   const std::vector<Handle<IteratorValue>>& generators() const { return generators_; }
   void add_generator(Handle<IteratorValue> generator);
 
+  // Calls of a library's functions for which functions of ours run: what breaks below is the library's call.
+  bool stands_in() const { return stand_ins_ > 0; }
+  class StandInScope {
+   public:
+    explicit StandInScope(PendingCalls& calls) : calls_(calls) { ++calls_.stand_ins_; }
+    ~StandInScope() { --calls_.stand_ins_; }
+    StandInScope(const StandInScope&) = delete;
+    StandInScope& operator=(const StandInScope&) = delete;
+
+   private:
+    PendingCalls& calls_;
+  };
+
   // Objects whose __repr__ is running, each with the function that runs it, outermost first.
   std::vector<std::pair<PyObject*, ValuePtr>>& shown() { return shown_; }
 
@@ -45,6 +58,7 @@ class PendingCalls {
   std::vector<size_t> awaited_;
   std::vector<Handle<IteratorValue>> generators_;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;
+  int stand_ins_ = 0;
 };
 
 }  // namespace md

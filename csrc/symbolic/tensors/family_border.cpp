@@ -154,6 +154,7 @@ ValuePtr call_rewritten(Tracer& tracer, const TensorFamily& family, BorrowedRef 
   GradModes& modes = tracer.builder().modes();
   modes.grad = records;
   modes.autocast.enabled = false;
+  PendingCalls::StandInScope stands_in(tracer.pending());
   std::optional<ValuePtr> result = call_catching(tracer, stand_in, args, PyExc_BaseException);
   if (!result) raise_here();
   return *result;
