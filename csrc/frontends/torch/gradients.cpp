@@ -77,6 +77,14 @@ bool is_of_own_dtype(PyObject* object, const void* autograd) {
   return asked >> 8 == 1 && (asked & 0xff) == word_at<uint16_t>(impl_of(object), torch.layout.dtype);
 }
 
+// Whether torch may make a node for a view without one, by that of its base.
+bool may_view_history(PyObject* object) {
+  const GradientFunctions& torch = library().gradients;
+  TensorHandle handle = handle_of(object);
+  if (torch.as_view(handle) == nullptr) return false;
+  return !torch.views_base(handle) || library().functions.requires_grad(*torch.base(handle));
+}
+
 PyObject* freed_recorder = nullptr;  // never released
 
 }  // namespace
@@ -102,7 +110,7 @@ PyObject* plain_gradient(PyObject* object) {
   const void* autograd = autograd_of(object);
   if (autograd == nullptr) return Py_None;
   TensorHandle handle = handle_of(object);
-  bool is_plain = torch.gradients.as_view(handle) == nullptr && torch.gradients.node(handle) == nullptr &&
+  bool is_plain = !may_view_history(object) && torch.gradients.node(handle) == nullptr &&
                   is_of_own_dtype(object, autograd) && !has_hooks(object, autograd);
   if (!is_plain) return nullptr;
   const void* const* gradient = torch.gradients.gradient(impl_of(object));

@@ -76,6 +76,8 @@ void find_gradient_functions(GradientFunctions& gradients) {
   core.find(gradients.gradient, "_ZNK3c1010TensorImpl4gradEv");
   cpu.find(gradients.node, "_ZN5torch8autograd4impl14grad_fn_unsafeERKN2at6TensorE");
   cpu.find(gradients.as_view, "_ZN5torch8autograd4impl22get_view_autograd_metaERKN2at10TensorBaseE");
+  cpu.find(gradients.views_base, "_ZNK2at10TensorBase7is_viewEv");
+  cpu.find(gradients.base, "_ZNK2at10TensorBase5_baseEv");
   cpu.find(gradients.hooks, "_ZN5torch8autograd4impl5hooksERKN2at6TensorE");
   cpu.find(gradients.later_hooks, "_ZN5torch8autograd4impl19post_acc_grad_hooksERKN2at6TensorE");
   cpu.find(gradients.saved_tensor_hooks, "_ZN2at23SavedTensorDefaultHooks13get_tls_stateEv");

@@ -47,6 +47,8 @@ struct GradientFunctions {
   const void* const* (*gradient)(const void* impl);  // c10::TensorImpl::grad() const: an at::Tensor
   const void* (*node)(TensorHandle);                 // impl::grad_fn_unsafe(): null for a leaf
   const void* (*as_view)(TensorHandle);              // impl::get_view_autograd_meta(): null if it is no view
+  bool (*views_base)(TensorHandle);                  // TensorBase::is_view() const: it has a base
+  const void* const* (*base)(TensorHandle);          // TensorBase::_base() const: an at::Tensor
   const void* (*hooks)(TensorHandle);                // impl::hooks(): a std::vector
   const void* (*later_hooks)(TensorHandle);          // impl::post_acc_grad_hooks(): a std::unique_ptr
   // AutogradMeta::grad_dtype() const: a std::optional<ScalarType>, the type below the flag. Null: as the tensor's.

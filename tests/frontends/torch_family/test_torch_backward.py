@@ -4,6 +4,7 @@ history are torch's."""
 import pytest
 
 import minidynamo
+from minidynamo import _C
 
 torch = pytest.importorskip("torch")
 
@@ -247,3 +248,83 @@ def test_transposed_leaf():
         compiled(drawn(2, 5, w.shape[0]), w)
         step(drawn(2, 5, w.shape[0]), other)
         assert_same([w.grad], [other.grad])
+
+
+def by_base(x, base, w):
+    (x * w).exp().sum().backward()
+    return w.grad.clone()
+
+
+def writes_the_base(x, base, w):
+    with torch.no_grad():
+        base.mul_(0.5)
+    (x * w).exp().sum().backward()
+    return w.grad.clone()
+
+
+def writes_the_leaf(x, base, w):
+    (x * w).exp().sum().backward()
+    with torch.no_grad():
+        w.sub_(w.grad)
+    return base.clone()
+
+
+def reads_the_base(x, base, w):
+    ((x * w).exp() * base[1:].detach()).sum().backward()
+    return w.grad.clone()
+
+
+def by_its_gradient(x, base, w):
+    (found,) = torch.autograd.grad((x * w).exp().sum(), w, create_graph=True)
+    found.square().sum().backward()
+    return found.detach(), w.grad.clone()
+
+
+def nothing(base, other):
+    pass
+
+
+def base_requires_grad(base, other):
+    base.requires_grad_()
+
+
+def base_gets_a_history(base, other):
+    base.mul_(other)
+
+
+@pytest.mark.parametrize("change", [nothing, base_requires_grad, base_gets_a_history])
+@pytest.mark.parametrize("function", [by_base, writes_the_base, writes_the_leaf, reads_the_base, by_its_gradient])
+def test_a_leaf_that_is_a_view(function, change):
+    def run(function):
+        base, other = drawn(7, 5), drawn(8, 5).requires_grad_()
+        w = base[1:].requires_grad_()
+        seen, errors = [], []
+        for number in range(4):
+            if number == 2:
+                change(base, other)
+            try:
+                seen += [function(drawn(number, 4), base, w)]
+            except RuntimeError as error:
+                errors.append(str(error))
+            seen += [w.is_leaf, w._version, w.detach().clone(), None if other.grad is None else other.grad.clone()]
+            seen.append(w.grad.clone() if w.is_leaf and w.grad is not None else None)
+        return seen, errors
+
+    (found, errors), (expected, errors_expected) = run(minidynamo.compile(function)), run(function)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    assert errors == errors_expected
+    if change is nothing and function is not writes_the_base:
+        minidynamo._dynamo.reset()
+        run(minidynamo.compile(function, fullgraph=True))
+
+
+def test_a_view_of_what_requires_grad_is_no_leaf():
+    def step(x, w):
+        (x * w).exp().sum().backward()
+
+    base = drawn(7, 5).requires_grad_()
+    with torch.no_grad():
+        w = base[1:]
+    w.requires_grad_()
+    found = _C.record_breaks(lambda: minidynamo.compile(step)(drawn(1, 4), w))
+    assert "MD0024" in [each["id"] for each in found] and w.grad is not None
