@@ -337,6 +337,20 @@ def some_with_a_history_and_some_without(s):
     return plain.requires_grad, recorded.requires_grad
 
 
+@captured
+def at_given_inputs(s):
+    (s.a * s.b).tanh().sum().backward(inputs=[s.a])
+    (s.t * s.b).tanh().sum().backward(inputs=s.t)
+    torch.autograd.backward([(s.a * s.b).exp().sum(), s.s.exp()], inputs=(s.b, s.s, s.b))
+
+
+@broken
+def at_a_computed_input(s):
+    y = s.a * 2
+    (y * s.b).tanh().sum().backward(inputs=[y])
+    return y.grad
+
+
 @broken
 def creates_a_graph_without_grad_mode(s):
     y = (s.a**3).sum()
@@ -348,11 +362,6 @@ def creates_a_graph_without_grad_mode(s):
 @broken
 def adds_gradients_with_a_history(s):
     (s.a**3).sum().backward(create_graph=True)
-
-
-@broken
-def at_given_inputs(s):
-    (s.a * s.b).tanh().sum().backward(inputs=[s.a])
 
 
 @broken
@@ -523,6 +532,16 @@ def a_second_time(s):
 
 
 @raising
+def at_no_inputs(s):
+    (s.a * s.b).sum().backward(inputs=[])
+
+
+@raising
+def at_an_input_that_needs_none(s):
+    (s.a * s.x).sum().backward(inputs=[s.x])
+
+
+@raising
 def of_another_shape(s):
     (s.a * s.b).backward(s.x[:2])
 
@@ -642,6 +661,24 @@ def test_breaks(program):
 @by_name(RAISING)
 def test_errors(program):
     assert_as_plain(program)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_gradients_with_a_history_are_added():
+    def program(s):
+        s.a.grad = s.b.grad = None
+        torch.autograd.backward((s.a**3 * s.b).sum(), create_graph=True)
+        torch.autograd.backward((s.a.exp() * s.x).sum(), create_graph=True, inputs=[s.a])
+        (product,) = torch.autograd.grad((s.a.grad * s.x).sum(), s.a, retain_graph=True)
+        flags = s.a.grad.requires_grad, s.b.grad.requires_grad
+        s.b.grad = s.b.grad.detach()
+        s.a.grad, kept = None, s.a.grad
+        return product, kept, flags
+
+    # Eager code warns of the first one.
+    program(State())
+    assert_as_plain(program)
+    assert not torch._dynamo.utils.counters["graph_break"]
 
 
 def changed_after(program, change):

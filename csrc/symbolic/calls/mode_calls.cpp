@@ -364,6 +364,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"load_families", without_arguments<nothing>},
                                  {"backward", call_backward},
                                  {"run_backward", call_run_backward},
+                                 {"run_backward_into", call_run_backward_into},
+                                 {"leave_backward", call_leave_backward},
                                  {"holds", holds},
                                  {"data_holds", data_holds},
                                  {"as_size", as_size}};

@@ -13,6 +13,7 @@
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/gradient_attributes.h"
+#include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
 #include "tensor/memory_overlap.h"
 
@@ -31,6 +32,11 @@ struct Leaf {
 struct BackwardOptions {
   bool retains = false, creates = false;
 };
+
+bool is_computed(const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(value);
+  return tensor != nullptr && tensor->source == nullptr;
+}
 
 class BackwardCapture {
  public:
@@ -68,19 +74,22 @@ class BackwardCapture {
     }
   }
 
+  // Of the leaves, to these alone.
+  void run_into(const std::vector<ValuePtr>& ends) {
+    if (std::ranges::any_of(ends, is_computed)) refuse("a gradient that a computed tensor retains");
+    AppendedGradients found = run_to_values(ends);
+    std::vector<ValueRef> added;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      ValueRef leaf = builder_.graph_value(own_tensor(ends[i]));
+      if (found.ends[i].node == nullptr || std::ranges::find(added, leaf) != added.end()) continue;
+      added.push_back(leaf);
+      accumulate({ends[i], found.ends[i]});
+    }
+  }
+
   // A tensor or None for each end.
   ValuePtr run_to(const std::vector<ValuePtr>& ends) {
-    std::vector<ValueRef> values;
-    for (const ValuePtr& end : ends) {
-      auto* tensor = own_tensor(end);
-      if (!tensor->spec.requires_grad) raise_here();
-      values.push_back(builder_.graph_value(tensor));
-      if (tensor->source == nullptr) continue;
-      require_plain_leaf(tracer_, *tensor);
-      relate_to_inputs(*tensor);
-    }
-    require_leaves();
-    AppendedGradients found = run(values);
+    AppendedGradients found = run_to_values(ends);
     std::vector<ValuePtr> results;
     for (const ValueRef& gradient : found.ends) {
       results.push_back(gradient.node != nullptr ? new_tensor(apart(gradient)) : tracer_.values().none());
@@ -123,6 +132,20 @@ class BackwardCapture {
     ValueRef value = builder_.graph_value(tensor);
     if (tensor->spec.dtype == root.spec.dtype) return value;
     return {builder_.add_op(*cast, {value, root.spec.dtype}), 0};
+  }
+
+  AppendedGradients run_to_values(const std::vector<ValuePtr>& ends) {
+    std::vector<ValueRef> values;
+    for (const ValuePtr& end : ends) {
+      auto* tensor = own_tensor(end);
+      if (!tensor->spec.requires_grad) raise_here();
+      values.push_back(builder_.graph_value(tensor));
+      if (tensor->source == nullptr) continue;
+      require_plain_leaf(tracer_, *tensor);
+      relate_to_inputs(*tensor);
+    }
+    require_leaves();
+    return run(values);
   }
 
   AppendedGradients run(std::optional<std::span<const ValueRef>> ends) {
@@ -200,15 +223,20 @@ class BackwardCapture {
     return make_value<TensorValue>(value, tracer_.graph().info(value).spec, family_);
   }
 
-  // Adds in place, as eager code does without create_graph.
+  // Adds in place, as eager code does without create_graph. With it, the sum is a new tensor.
   void accumulate(const Leaf& leaf) {
     static const OpRow* const add = find_op("add");
     auto* tensor = own_tensor(leaf.tensor);
     if (tensor->gradient) require_plain_leaf(tracer_, *tensor);
     ValuePtr before = gradient_attribute(tracer_, leaf.tensor);
     if (auto* sum = as<TensorValue>(before)) {
-      bool fits = sum->family == tensor->family && !sum->spec.requires_grad && sum->spec.dtype == tensor->spec.dtype;
-      if (!fits || has_expanded_dim(sum->spec)) refuse("a gradient that is not added to in place");
+      bool fits = sum->family == tensor->family && sum->spec.dtype == tensor->spec.dtype;
+      if (fits && options_.creates) {
+        ValuePtr both = call_op(tracer_, *add, {{before, new_tensor(leaf.gradient)}, {}}, CallForm::Method);
+        return put_gradient(tracer_, leaf.tensor, std::move(both));
+      }
+      if (!fits || sum->spec.requires_grad || has_expanded_dim(sum->spec))
+        refuse("a gradient that is not added to in place");
       call_in_place(tracer_, *add, {{before, new_tensor(leaf.gradient)}, {}});
     } else if (same_object(tracer_, before, tracer_.values().none())) {
       put_gradient(tracer_, leaf.tensor, new_tensor(laid_out(leaf.gradient, *tensor)));
@@ -255,7 +283,8 @@ class BackwardCapture {
     if (lies_so(laid)) return laid;
     ValueRef place = {builder_.add_op(*clone, {leaf.ref, std::string("preserve_format")}), 0};
     laid = {builder_.add_op(*copy, {place, value, Scalar(false)}), 0};
-    laid.node->outs[0].spec.requires_grad = place.node->outs[0].spec.requires_grad = false;
+    place.node->outs[0].spec.requires_grad = false;
+    laid.node->outs[0].spec.requires_grad = options_.creates && tracer_.graph().info(value).spec.requires_grad;
     if (!lies_so(laid)) refuse("a leaf whose elements do not lie one after another");
     return laid;
   }
@@ -270,11 +299,6 @@ class BackwardCapture {
   size_t first_new_ = 0;
 };
 
-bool is_computed(const ValuePtr& value) {
-  auto* tensor = as<TensorValue>(value);
-  return tensor != nullptr && tensor->source == nullptr;
-}
-
 const TensorFamily& family_of_root(const ValuePtr& root) {
   auto* tensor = as<TensorValue>(root);
   if (tensor == nullptr) refuse("a node in the place of a tensor");
@@ -287,20 +311,57 @@ bool flag_of(Tracer& tracer, const ValuePtr& value) {
   return flag.get() != Py_None && flag.get() != Py_False;
 }
 
+using Ends = std::unique_ptr<std::vector<ValuePtr>>;
+
+// Null for None.
+Ends ends_of(Tracer& tracer, const ValuePtr& value) {
+  if (same_object(tracer, value, tracer.values().none())) return nullptr;
+  Ends ends = elements_of(tracer, value);
+  if (!ends) refuse("inputs that are no tuple or list");
+  return ends;
+}
+
+// Where a call breaks, or raises, what was computed so far are results of one region, of which one is gone back to from
+// another: until restore() they are to have histories of their own.
+class HistoriesKept {
+ public:
+  HistoriesKept(Tracer& tracer, const Ends& ends) : graph_(tracer.graph()), before_(graph_.keeps_histories()) {
+    graph_.keep_histories(before_ || (ends && std::ranges::any_of(*ends, is_computed)));
+  }
+  void restore() { graph_.keep_histories(before_); }
+
+ private:
+  Graph& graph_;
+  bool before_;
+};
+
+// Of the arguments (roots, starts, ends, keeps_graph, creates_graph).
+BackwardCapture capture_of(Tracer& tracer, const CallArgs& args) {
+  BackwardOptions options{.retains = flag_of(tracer, args.positional[3]),
+                          .creates = flag_of(tracer, args.positional[4])};
+  auto roots = elements_of(tracer, args.positional[0]), starts = elements_of(tracer, args.positional[1]);
+  if (!roots || !starts || roots->size() != starts->size()) raise_here();
+  BackwardCapture capture(tracer, roots->empty() ? default_family() : family_of_root(roots->front()), options);
+  for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
+  return capture;
+}
+
 }  // namespace
 
 ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
   static constexpr const char* kNames[] = {"gradient", "retain_graph", "create_graph", "inputs"};
   if (args.positional.empty() || args.positional.size() > 5 || !is_tensor(args.positional[0])) raise_here();
-  ValuePtr gradient = tracer.values().none();
+  ValuePtr gradient = tracer.values().none(), inputs = gradient;
   BackwardOptions options;
   auto take = [&](size_t at, const ValuePtr& value) {
     if (at == 0) {
       gradient = value;
     } else if (at == 1) {
       options.retains = flag_of(tracer, value);
-    } else if (flag_of(tracer, value)) {
-      refuse(kNames[at]);
+    } else if (at == 2) {
+      if (flag_of(tracer, value)) refuse(kNames[at]);
+    } else {
+      inputs = value;
     }
   };
   for (size_t i = 1; i < args.positional.size(); ++i) take(i - 1, args.positional[i]);
@@ -309,35 +370,47 @@ ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
     if (found == std::end(kNames)) raise_here();
     take(static_cast<size_t>(found - std::begin(kNames)), value);
   }
+  Ends ends = is_tensor(inputs) ? std::make_unique<std::vector<ValuePtr>>(1, inputs) : ends_of(tracer, inputs);
+  if (ends && ends->empty()) raise_here();
+  HistoriesKept histories(tracer, ends);
   BackwardCapture capture(tracer, family_of_root(args.positional[0]), options);
   capture.add_root(args.positional[0], gradient);
-  capture.run_to_leaves();
+  ends ? capture.run_into(*ends) : capture.run_to_leaves();
+  histories.restore();
   return tracer.values().none();
 }
 
 ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 6 || !args.keywords.empty()) raise_here();
-  auto ends = elements_of(tracer, args.positional[2]);
-  // Where this breaks, what was computed so far are results of one region, of which one is gone back to from another.
-  bool kept = tracer.graph().keeps_histories();
-  tracer.graph().keep_histories(kept || (ends && std::ranges::any_of(*ends, is_computed)));
-  BackwardOptions options{.retains = flag_of(tracer, args.positional[3]),
-                          .creates = flag_of(tracer, args.positional[4])};
-  if (options.creates && !ends) refuse("create_graph without inputs");
+  Ends ends = ends_of(tracer, args.positional[2]);
+  HistoriesKept histories(tracer, ends);
   if (flag_of(tracer, args.positional[5])) refuse("anomaly mode");
-  auto roots = elements_of(tracer, args.positional[0]), starts = elements_of(tracer, args.positional[1]);
-  if (!roots || !starts || roots->size() != starts->size()) raise_here();
-  BackwardCapture capture(tracer, roots->empty() ? default_family() : family_of_root(roots->front()), options);
-  for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
-  if (!ends && !same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
+  BackwardCapture capture = capture_of(tracer, args);
   ValuePtr gradients = make_value<SequenceValue>(false, std::vector<ValuePtr>{});
   if (ends) {
     gradients = capture.run_to(*ends);
   } else {
     capture.run_to_leaves();
   }
-  tracer.graph().keep_histories(kept);
+  histories.restore();
   return gradients;
+}
+
+ValuePtr call_run_backward_into(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.size() != 5 || !args.keywords.empty()) raise_here();
+  Ends ends = ends_of(tracer, args.positional[2]);
+  if (!ends) raise_here();
+  HistoriesKept histories(tracer, ends);
+  capture_of(tracer, args).run_into(*ends);
+  histories.restore();
+  return tracer.values().none();
+}
+
+ValuePtr call_leave_backward(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.empty() || args.positional.size() > 2 || !args.keywords.empty()) raise_here();
+  HistoriesKept histories(tracer, ends_of(tracer, args.positional[0]));
+  if (args.positional.size() == 1) raise_here();
+  refuse(text_of(constant_of(tracer, args.positional[1])));
 }
 
 }  // namespace md

@@ -8,6 +8,7 @@ from .. import _C
 from . import (
     add_module_wrapper,
     conversions,
+    torch_backward,
     torch_functions,
     torch_gradients,
     torch_graphs,
@@ -99,7 +100,7 @@ def _register(torch: Any) -> None:
     _C._torch.set_recorder(torch_gradients.record)
     _C._torch.set_freed_recorder(torch_gradients.record_freed)
     _C._torch.find_accumulators(*torch_gradients.accumulators())
-    _C._register_call("backward", torch.Tensor.backward)
+    _C._register_call("requires_grad_", torch.Tensor.requires_grad_)
     for path in _WITHOUT_MARKS:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
     for path in _WITH_NUMBERS:
@@ -110,10 +111,13 @@ def _register(torch: Any) -> None:
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.
     add = _add
-    for row in (*torch_functions.TABLE, *torch_rewrites.TABLE, *torch_optimizers.TABLE):
+    rewrites = (*torch_rewrites.TABLE, *torch_optimizers.TABLE, *torch_backward.TABLE)
+    for row in (*torch_functions.TABLE, *rewrites):
         row.register(torch, add)
     for function in torch_rewrites.CALLED:
         add(function, function.__name__, "HostCall")
+    for function in torch_backward.ASKED:
+        add(function, function.__name__, "Asked")
     add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
     for name in torch_functions.DRAWN:
         add(getattr(torch, name), name, "HostCall")

@@ -85,7 +85,7 @@ def _starts(outputs: tuple[Any, ...], given: tuple[Any, ...]) -> list[Tensor]:
 
 def _run(
     outputs: tuple[Any, ...],
-    starts: list[Tensor],
+    starts: Sequence[Tensor | None],
     inputs: tuple[Any, ...] | None,
     keeps_graph: bool,
     creates_graph: bool,
@@ -132,16 +132,31 @@ def backward(
         _warn_of_cycle()
     if ends is None:
         _run(outputs, starts, None, keeps_graph, create_graph)
-        return
+    else:
+        run_into(outputs, starts, ends, keeps_graph, create_graph)
+
+
+def run_into(
+    outputs: tuple[Any, ...],
+    starts: Sequence[Tensor | None],
+    ends: tuple[Any, ...],
+    keeps_graph: bool,
+    creates_graph: bool,
+) -> None:
+    """Adds the gradients of outputs to the `grad` of the ends alone. Captured over tensors of other libraries, too."""
     for each in ends:
         if isinstance(each, _C.Tensor) and (each.grad_fn is not None or not each.requires_grad):
             each.retain_grad()
-    found = _run(outputs, starts, ends, keeps_graph, create_graph)
-    with minidynamo.set_grad_enabled(create_graph):
-        for each, gradient in zip(ends, found):
+    found = _run(outputs, starts, ends, keeps_graph, creates_graph)
+    with minidynamo.set_grad_enabled(creates_graph):
+        for index, (each, gradient) in enumerate(zip(ends, found)):
             # What a computed tensor retains is added as the node is passed.
-            if gradient is not None and each.grad_fn is None:
+            is_first = not any(each is other for other in ends[:index])
+            if gradient is not None and each.grad_fn is None and is_first:
                 _C._accumulate_gradient(each, gradient)
+
+
+_C._register_call("run_backward_into", run_into)
 
 
 def _warn_of_cycle() -> None:
