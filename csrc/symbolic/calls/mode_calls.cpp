@@ -13,6 +13,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/backward_calls.h"
+#include "symbolic/tensors/gradient_attributes.h"
 #include "symbolic/tensors/tensor_data_calls.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/traced_calls.h"
@@ -161,7 +162,7 @@ ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   return is_itself ? args.positional[0] : of_data(tracer, "as_tensor", args);
 }
 
-// A flag that the tensor has already.
+// A flag that the tensor has already, or a new leaf.
 ValuePtr requires_grad(Tracer& tracer, const CallArgs& args) {
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   const ValuePtr* given = args.positional.size() == 2 ? &args.positional[1] : args.keyword("requires_grad");
@@ -169,8 +170,10 @@ ValuePtr requires_grad(Tracer& tracer, const CallArgs& args) {
   Ref flag = given == nullptr ? Ref::share(Py_True) : is_call ? constant_of(tracer, *given) : Ref();
   if (!is_call || !flag || !PyBool_Check(flag.get())) raise_here();
   tracer.values().guard_tensor(tensor);
-  if (tensor->spec.requires_grad != (flag.get() == Py_True))
+  bool is_set = flag.get() == Py_True;
+  if (tensor->spec.requires_grad && !is_set)
     graph_break(BreakReason::tensor_method, "requires_grad_ that changes the flag");
+  if (is_set && !tensor->spec.requires_grad) make_leaf(tracer, args.positional[0]);
   return args.positional[0];
 }
 

@@ -72,6 +72,8 @@ Detached detached(const TensorValue& tensor) {
 // Whether the region has gone back through the history of an output. What it has left of one in part is not described.
 bool RegionFinisher::is_freed(ValueRef output) {
   const GradientRuns& runs = tracer_.builder().gradient_runs();
+  if (int64_t step = runs.lone_leaf_step(output))
+    end_before(step, BreakReason::tensor_method, "a result that goes back to a leaf of the region alone");
   if (int64_t step = runs.unrecorded_step(output))
     end_before(step, BreakReason::tensor_write, "a write without a history into a result that has one");
   if (!runs.any()) return false;
@@ -84,6 +86,8 @@ bool RegionFinisher::is_freed(ValueRef output) {
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   if (tensor->converted_step != 0) return describe_converted(*tensor, recipe);
+  if (const GradientRuns::NewLeaf* leaf = tracer_.builder().gradient_runs().new_leaf_of(*tensor))
+    end_before(leaf->step, BreakReason::tensor_method, "a leaf that the region makes is kept");
   recipe.kind = RecipeKind::Output;
   recipe.family = tensor->family;
   recipe.detached = detached(*tensor);

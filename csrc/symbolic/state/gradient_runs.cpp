@@ -63,9 +63,41 @@ int64_t GradientRuns::unrecorded_step(ValueRef value) const {
   return first;
 }
 
+const GradientRuns::NewLeaf* GradientRuns::new_leaf(ValueRef value) const {
+  auto found = std::ranges::find(new_leaves_, value, &NewLeaf::value);
+  return found != new_leaves_.end() ? &*found : nullptr;
+}
+
+const GradientRuns::NewLeaf* GradientRuns::new_leaf_of(const TensorValue& tensor) const {
+  return new_leaf(tensor.base != nullptr ? tensor.base->original : tensor.ref);
+}
+
+bool GradientRuns::is_memory_of_new_leaf(const TensorBase& base) const {
+  auto is_viewed = [&](const NewLeaf& leaf) { return leaf.viewed.get() == &base; };
+  return new_leaf(base.original) != nullptr || std::ranges::any_of(new_leaves_, is_viewed);
+}
+
+int64_t GradientRuns::lone_leaf_step(ValueRef value) const {
+  if (new_leaves_.empty()) return 0;
+  int64_t step = 0;
+  bool has_input = false;
+  visit_history(value, [&](ValueRef met) {
+    if (const NewLeaf* leaf = new_leaf(met)) step = leaf->step;
+    for (const Operand& operand : met.node->operands) {
+      for_each_value(operand, [&](const ValueRef& each) {
+        const ValueInfo& info = each.node->outs[static_cast<size_t>(each.out)];
+        bool is_end = each.node->kind != NodeKind::Op || is_leaf_value(each);
+        has_input = has_input || (is_end && !info.is_scalar && info.spec.requires_grad);
+      });
+    }
+  });
+  return has_input ? 0 : step;
+}
+
 GradientRuns::History GradientRuns::history_of(ValueRef value) const {
   bool any_applied = false, any_other = false, any_saving = false;
   visit_history(value, [&](ValueRef met) {
+    if (new_leaf(met) != nullptr) return;
     (was_applied(met.node) ? any_applied : any_other) = true;
     any_saving = any_saving || saving_.contains(met.node);
   });

@@ -2,6 +2,7 @@
 // the region has gone back itself.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -33,6 +34,22 @@ class GradientRuns {
   // The values that were written into leaves, where gradients end.
   const std::vector<std::pair<ValueRef, const Source*>>& leaf_values() const { return leaf_values_; }
 
+  // --- leaves that the region makes, of tensors without a history. They are not seen outside, nor written.
+  struct NewLeaf {
+    ValuePtr tensor;
+    ValueRef value;
+    std::shared_ptr<TensorBase> viewed;  // whose memory it has; null: its own
+    int64_t step;
+  };
+  void note_new_leaf(NewLeaf leaf) { new_leaves_.push_back(std::move(leaf)); }
+  const std::vector<NewLeaf>& new_leaves() const { return new_leaves_; }
+  // Null: it is no such leaf, or no alias of one.
+  const NewLeaf* new_leaf(ValueRef value) const;
+  const NewLeaf* new_leaf_of(const TensorValue& tensor) const;
+  bool is_memory_of_new_leaf(const TensorBase& base) const;
+  // The step of such a leaf in the history of a value that goes back to nothing else; 0: there is none.
+  int64_t lone_leaf_step(ValueRef value) const;
+
   // --- tensors whose attribute grad was read or stored
   std::vector<ValuePtr>& touched() { return touched_; }
 
@@ -59,6 +76,7 @@ class GradientRuns {
   std::vector<ValueRef> overwritten_;
   std::vector<std::pair<ValueRef, int64_t>> unrecorded_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
+  std::vector<NewLeaf> new_leaves_;
   std::vector<ValuePtr> touched_, leaves_;
   std::unordered_set<const Node*> applied_, saving_, without_gradients_;
   int64_t step_ = 0, first_step_ = 0;

@@ -266,6 +266,8 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
     if (step.row->has(kUncounted)) graph_break(BreakReason::tensor_write, "a write that its tensor does not count");
   bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
   if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");
+  if (gradient_runs_.is_memory_of_new_leaf(*base))
+    graph_break(BreakReason::tensor_write, "a leaf that the region makes");
   bool is_recorded = tensor->spec.requires_grad && modes(*tensor->family).records_gradient();
   bool is_silent = !is_recorded && graph_->info(base->original).spec.requires_grad;
   if (base->source != nullptr) note_written_input(base);

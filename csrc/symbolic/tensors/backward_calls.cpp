@@ -70,13 +70,16 @@ class BackwardCapture {
     for (auto [value, gradient] : found.leaves) leaves.push_back({leaf_of(value), gradient});
     for (const Leaf& leaf : leaves) {
       accumulate(leaf);
-      runs_.note_leaf(leaf.tensor);
+      if (!is_computed(leaf.tensor)) runs_.note_leaf(leaf.tensor);
     }
   }
 
   // Of the leaves, to these alone.
   void run_into(const std::vector<ValuePtr>& ends) {
-    if (std::ranges::any_of(ends, is_computed)) refuse("a gradient that a computed tensor retains");
+    auto is_no_leaf = [&](const ValuePtr& end) {
+      return is_computed(end) && runs_.new_leaf(as<TensorValue>(end)->ref) == nullptr;
+    };
+    if (std::ranges::any_of(ends, is_no_leaf)) refuse("a gradient that a computed tensor retains");
     AppendedGradients found = run_to_values(ends);
     std::vector<ValueRef> added;
     for (size_t i = 0; i < ends.size(); ++i) {
@@ -152,6 +155,7 @@ class BackwardCapture {
     first_new_ = tracer_.graph().nodes().size();
     std::vector<ValueRef> stops;
     for (const auto& [value, source] : runs_.leaf_values()) stops.push_back(value);
+    for (const GradientRuns::NewLeaf& leaf : runs_.new_leaves()) stops.push_back(leaf.value);
     auto append = [this](const OpRow& row, std::vector<Operand> operands) {
       return builder_.add_op(row, std::move(operands));
     };
@@ -208,6 +212,7 @@ class BackwardCapture {
   }
 
   ValuePtr leaf_of(ValueRef value) const {
+    if (const GradientRuns::NewLeaf* leaf = runs_.new_leaf(value)) return leaf->tensor;
     const std::vector<Node*>& inputs = tracer_.graph().inputs();
     auto input = std::ranges::find(inputs, value.node);
     const Source* source = nullptr;
@@ -227,7 +232,7 @@ class BackwardCapture {
   void accumulate(const Leaf& leaf) {
     static const OpRow* const add = find_op("add");
     auto* tensor = own_tensor(leaf.tensor);
-    if (tensor->gradient) require_plain_leaf(tracer_, *tensor);
+    if (tensor->gradient && tensor->source != nullptr) require_plain_leaf(tracer_, *tensor);
     ValuePtr before = gradient_attribute(tracer_, leaf.tensor);
     if (auto* sum = as<TensorValue>(before)) {
       bool fits = sum->family == tensor->family && sum->spec.dtype == tensor->spec.dtype;

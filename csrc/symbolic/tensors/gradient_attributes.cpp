@@ -27,6 +27,10 @@ void note_touched(Tracer& tracer, const ValuePtr& value, bool is_stored) {
   tensor->gradient_read = true;
 }
 
+bool is_new_leaf(Tracer& tracer, const TensorValue& tensor) {
+  return tensor.source == nullptr && tracer.builder().gradient_runs().new_leaf(tensor.ref) != nullptr;
+}
+
 }  // namespace
 
 void require_distinct(Tracer& tracer, const TensorValue& tensor, const TensorValue& other) {
@@ -45,7 +49,7 @@ ValuePtr gradient_attribute(Tracer& tracer, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
   if (tensor->gradient) return tensor->gradient;
   if (tensor->source == nullptr) {
-    if (tensor->spec.requires_grad) refuse("grad");
+    if (tensor->spec.requires_grad && !is_new_leaf(tracer, *tensor)) refuse("grad");
     return tracer.values().none();
   }
   require_plain_leaf(tracer, *tensor);
@@ -55,6 +59,10 @@ ValuePtr gradient_attribute(Tracer& tracer, const ValuePtr& value) {
 
 void put_gradient(Tracer& tracer, const ValuePtr& value, ValuePtr gradient) {
   auto* tensor = as<TensorValue>(value);
+  if (tensor->source == nullptr) {
+    tensor->gradient = std::move(gradient);
+    return;
+  }
   note_touched(tracer, value, true);
   static PyObject* const name = PyUnicode_InternFromString("grad");
   if (tensor->gradient && !tracer.effects().is_shown(tensor->gradient_effect))
@@ -81,14 +89,32 @@ void store_gradient(Tracer& tracer, const ValuePtr& value, const ValuePtr& gradi
   put_gradient(tracer, value, gradient);
 }
 
+void make_leaf(Tracer& tracer, const ValuePtr& value) {
+  static const OpRow* const alias = find_op("alias");
+  auto* tensor = as<TensorValue>(value);
+  GraphBuilder& builder = tracer.builder();
+  bool is_computed = tensor->source == nullptr && tensor->converted_step == 0 && tensor->family->gradients != nullptr;
+  if (!is_computed || builder.modes(*tensor->family).inference)
+    graph_break(BreakReason::tensor_method, "requires_grad_ that changes the flag");
+  if (!is_inexact(tensor->spec.dtype)) raise_here();
+  ValueRef leaf = {builder.add_op(*alias, {builder.graph_value(tensor)}), 0};
+  leaf.node->outs[0].spec.requires_grad = tensor->spec.requires_grad = true;
+  builder.gradient_runs().note_new_leaf({value, leaf, std::move(tensor->base), tracer.step_number()});
+  tensor->base = nullptr;
+  tensor->views.clear();
+  tensor->version = 0;
+  tensor->ref = leaf;
+}
+
 ValuePtr grad_node_attribute(Tracer& tracer, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
-  if (tensor->spec.requires_grad) require_plain_leaf(tracer, *tensor);
+  if (tensor->spec.requires_grad && !is_new_leaf(tracer, *tensor)) require_plain_leaf(tracer, *tensor);
   return tracer.values().none();
 }
 
 ValuePtr leaf_attribute(Tracer& tracer, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
+  if (is_new_leaf(tracer, *tensor)) return tracer.values().boolean(true);
   bool is_computed = tensor->spec.requires_grad && tensor->source == nullptr;
   if (tensor->spec.requires_grad && !is_computed) require_plain_leaf(tracer, *tensor);
   return tracer.values().boolean(!is_computed);

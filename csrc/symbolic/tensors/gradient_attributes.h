@@ -14,6 +14,8 @@ void put_gradient(Tracer& tracer, const ValuePtr& tensor, ValuePtr value);
 void require_distinct(Tracer& tracer, const TensorValue& tensor, const TensorValue& other);
 // Breaks unless the tensor is an input that is a leaf, and no hook sees its gradients.
 void require_plain_leaf(Tracer& tracer, const TensorValue& tensor);
+// t.requires_grad_() of a tensor without a history.
+void make_leaf(Tracer& tracer, const ValuePtr& tensor);
 // t.grad_fn and t.is_leaf
 ValuePtr grad_node_attribute(Tracer& tracer, const ValuePtr& tensor);
 ValuePtr leaf_attribute(Tracer& tracer, const ValuePtr& tensor);

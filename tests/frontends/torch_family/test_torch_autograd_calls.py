@@ -407,12 +407,6 @@ def keeps_half_a_history(s):
     return loss
 
 
-@broken
-def changes_a_flag(s):
-    x = s.x.clone().requires_grad_(True)
-    return -autograd.grad((x * s.b).exp().sum(), x, create_graph=True)[0]
-
-
 # ---- errors
 
 
