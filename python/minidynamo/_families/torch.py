@@ -14,6 +14,7 @@ from . import (
     torch_graphs,
     torch_layers,
     torch_operators,
+    torch_optimizer_steps,
     torch_optimizers,
     torch_refused_dtypes,
     torch_rewrites,
@@ -105,13 +106,15 @@ def _register(torch: Any) -> None:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
     for path in _WITH_NUMBERS:
         _C._capture_numbers_in(f"{torch.__path__[0]}/{path}")
+    _C._capture_numbers_in(torch_optimizer_steps.__file__)
     for path in _LEFT:
         _C._leave_files(f"{torch.__path__[0]}/{path}")
     for name, own in torch_stand_ins.RESULTS.items():
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.
     add = _add
-    rewrites = (*torch_rewrites.TABLE, *torch_optimizers.TABLE, *torch_backward.TABLE)
+    modules = (torch_rewrites, torch_optimizers, torch_optimizer_steps, torch_backward)
+    rewrites = [row for module in modules for row in module.TABLE]
     for row in (*torch_functions.TABLE, *rewrites):
         row.register(torch, add)
     for function in torch_rewrites.CALLED:

@@ -104,6 +104,13 @@ WORKLOADS = {
     "Adamax": classifier(optim.Adamax, lr=0.01),
     "NAdam": classifier(optim.NAdam, lr=0.01),
     "Rprop": classifier(optim.Rprop),
+    # From step 6 on with the variance.
+    "RAdam": classifier(optim.RAdam, lr=0.01, weight_decay=0.1),
+    "RAdam, decoupled": classifier(
+        optim.RAdam, lr=torch.tensor(0.01), weight_decay=0.1, decoupled_weight_decay=True, maximize=True
+    ),
+    "ASGD": classifier(optim.ASGD, lr=0.1, weight_decay=0.01),
+    "ASGD, averaged": classifier(optim.ASGD, lr=0.1, t0=5, lambd=0.1, alpha=0.5, maximize=True),
     "a rate in a tensor": classifier(optim.Adam, lr=torch.tensor(0.01)),
     "dropout": Workload(with_dropout, F.mse_loss, optim.SGD, targets, lr=0.1, momentum=0.9),
     "dropout, of classes": Workload(

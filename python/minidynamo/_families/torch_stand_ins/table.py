@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections import namedtuple
 
@@ -44,9 +45,11 @@ class StandIn:
     def register(self, torch: Any, add: Callable[..., None]) -> None:
         """Adds it for each place that this torch has."""
         for path in self.places:
-            value = torch
+            value, name = torch, "torch"
             for part in path.split("."):
-                value = getattr(value, part, None)
+                name = f"{name}.{part}"
+                # torch deletes the names of some of its modules.
+                value = getattr(value, part, sys.modules.get(name))
             if value is not None:
                 method = path.startswith("Tensor.")
                 add(_unbound(value), path, self.kind, self.function, method=method, **self.options)
