@@ -344,6 +344,36 @@ def at_given_inputs(s):
     torch.autograd.backward([(s.a * s.b).exp().sum(), s.s.exp()], inputs=(s.b, s.s, s.b))
 
 
+@captured
+def at_a_new_leaf(s):
+    point = (s.x * 0.3 + s.frozen * 0.7).requires_grad_()
+    (slope,) = torch.autograd.grad(s.model(point).sum(), point, create_graph=True)
+    penalty = (slope.norm(dim=1) - 1).square().mean()
+    penalty.backward()
+    return penalty.detach(), slope.detach(), point.is_leaf, point.grad_fn
+
+
+@captured
+def the_gradient_of_a_new_leaf(s):
+    p = s.x.detach().requires_grad_()
+    (p * s.a).exp().sum().backward()
+    (p * s.a).sin().sum().backward(inputs=[p])
+    return p.grad * 2
+
+
+@broken
+def keeps_a_new_leaf(s):
+    p = s.x.clone().requires_grad_()
+    (p * s.a).exp().sum().backward()
+    return p
+
+
+@broken
+def goes_back_to_a_new_leaf_alone(s):
+    p = s.x.clone().requires_grad_()
+    return (p * p).sum()
+
+
 @broken
 def at_a_computed_input(s):
     y = s.a * 2
