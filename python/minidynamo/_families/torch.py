@@ -119,8 +119,8 @@ def _register(torch: Any) -> None:
         row.register(torch, add)
     for function in torch_rewrites.CALLED:
         add(function, function.__name__, "HostCall")
-    for function in torch_backward.ASKED:
-        add(function, function.__name__, "Asked")
+    for question in torch_backward.ASKED:
+        add(question, question.__name__, "Asked")
     add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
     for name in torch_functions.DRAWN:
         add(getattr(torch, name), name, "HostCall")
