@@ -13,6 +13,9 @@ namespace md {
 
 // Whether a write replaces all elements of argument 0, without reading them.
 bool replaces_all(const OpRow& op);
+// Whether elements of a write's result are computed from those of argument 0. Else each is one of these or what is
+// written.
+bool combines(const Node& write);
 // Whether the kernel takes no memory that is worth mentioning beside its operands.
 bool is_steady(const OpRow& op);
 // Whether its kernel writes a result of any layout.

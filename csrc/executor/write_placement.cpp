@@ -140,7 +140,7 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
       for (const Node* user : users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)]) {
         bool found = false;
         for_each_read(*user, places_, [&](int read, size_t operand) {
-          bool is_base = operand == 0 && writes_view(*user->op);
+          bool is_base = operand == 0 && is_op(*user, OpKind::Write) && !combines(*user);
           found = found || (read == value && !is_base && meet(place_of(value), window));
         });
         if (found && user->index <= position) return true;

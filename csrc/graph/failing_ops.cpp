@@ -59,13 +59,16 @@ bool may_overflow(const Node& node) {
   return divisor == nullptr || divisor->is_symbolic() || divisor->as_int() == -1;
 }
 
-// A write that stores into another dtype.
+// A write that stores into another dtype, which may not hold the value. Integers, indices among them, overflow float16
+// alone.
 bool converts(const Node& node) {
+  DType to = node.outs[0].spec.dtype;
   bool found = false;
   for (const Operand& operand : node.operands)
     for_each_value(operand, [&](const ValueRef& value) {
       const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      found = found || (!info.is_scalar && info.spec.dtype != node.outs[0].spec.dtype);
+      bool may_exceed = is_inexact(info.spec.dtype) || to == DType::float16;
+      found = found || (!info.is_scalar && info.spec.dtype != to && may_exceed);
     });
   return found;
 }
