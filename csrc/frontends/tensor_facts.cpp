@@ -153,7 +153,7 @@ constexpr TensorFact kFacts[] = {
     {"requires_grad", false, Sizes::Nothing, requires_grad,
      "Whether gradients are wanted; settable on floating tensors."},
     {"itemsize", false, Sizes::Nothing, itemsize, "Bytes of one element."},
-    {"nbytes", false, Sizes::Nothing, nbytes, "Bytes of all elements."},
+    {"nbytes", false, Sizes::Bytes, nbytes, "Bytes of all elements."},
     {"is_cpu", false, Sizes::Nothing, yes, "Always True."},
     {"is_cuda", false, Sizes::Nothing, no, "Always False."},
     {"is_sparse", false, Sizes::Nothing, no, "Always False."},

@@ -14,7 +14,7 @@ struct TensorFact {
   const char* name;
   bool is_method;
   // What it is of symbolic sizes.
-  enum class Sizes : uint8_t { Nothing, Count, All } sizes;
+  enum class Sizes : uint8_t { Nothing, Count, Bytes, All } sizes;
   // args without self; throws Error for invalid ones. Dims must be concrete.
   Ref (*value)(const TensorSpec& spec, std::span<PyObject* const> args, PyObject* kw_names);
   const char* doc;

@@ -60,11 +60,11 @@ Ref strides(const TensorSpec& spec, Arguments, PyObject*) {
   return size_object(bytes);
 }
 
-constexpr auto kNothing = TensorFact::Sizes::Nothing;
+using Sizes = TensorFact::Sizes;
 constexpr TensorFact kFacts[] = {
-    {"dtype", false, kNothing, dtype, ""},   {"ndim", false, kNothing, rank, ""},
-    {"size", false, kNothing, size, ""},     {"itemsize", false, kNothing, itemsize, ""},
-    {"nbytes", false, kNothing, nbytes, ""}, {"strides", false, kNothing, strides, ""},
+    {"dtype", false, Sizes::Nothing, dtype, ""}, {"ndim", false, Sizes::Nothing, rank, ""},
+    {"size", false, Sizes::Count, size, ""},     {"itemsize", false, Sizes::Nothing, itemsize, ""},
+    {"nbytes", false, Sizes::Bytes, nbytes, ""}, {"strides", false, Sizes::Nothing, strides, ""},
 };
 
 TensorAttributes& attributes() {

@@ -92,12 +92,14 @@ TensorValue* lone_tensor(const TensorCallable& callable, const CallArgs& args) {
   return tensor;
 }
 
-// size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
+// What follows from sizes alone, of a tensor with symbolic ones. Null: another fact, or a call that raises.
 ValuePtr symbolic_fact(Tracer& tracer, const TensorFact& fact, const TensorValue& tensor,
                        std::span<PyObject* const> args) {
   const TensorSpec& spec = tensor.spec;
   if (!any_symbolic(spec.sizes.span()) || fact.sizes == TensorFact::Sizes::Nothing) return nullptr;
   if (fact.sizes == TensorFact::Sizes::Count) return args.empty() ? size_value(tracer, spec.numel()) : nullptr;
+  if (fact.sizes == TensorFact::Sizes::Bytes)
+    return size_value(tracer, spec.numel() * Dim(static_cast<int64_t>(item_size(spec.dtype))));
   if (args.size() > 1) return nullptr;
   if (args.empty() || args[0] == Py_None) return shape_value(tracer, *tensor.family, spec);
   if (!PyLong_CheckExact(args[0])) return nullptr;
@@ -342,6 +344,7 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
     case TensorAttribute::Kind::Shape:
       return shape_value(tracer, *tensor->family, tensor->spec);
     case TensorAttribute::Kind::Fact:
+      if (ValuePtr size = symbolic_fact(tracer, *attribute.fact, *tensor, {})) return size;
       return tracer.values().constant(object_in(*tensor->family, attribute.fact->value(tensor->spec, {}, nullptr)));
     case TensorAttribute::Kind::View:
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
