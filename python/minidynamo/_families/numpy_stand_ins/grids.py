@@ -17,8 +17,11 @@ def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,
     axis: Any = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    if retstep is not False or dtype is not None or axis != 0 or device is not None:
-        decline("linspace with retstep, dtype, axis or device")
+    if retstep is not False or axis != 0 or device is not None:
+        decline("linspace with retstep, axis or device")
+    wanted = minidynamo.float64 if dtype is None else _dtype(dtype)
+    if not wanted.is_floating_point:
+        decline("linspace of such a dtype")
     if not is_number(start) or not is_number(stop) or not isinstance(num, int) or num < 2 or start == stop:
         decline("linspace of such ends, or of few numbers")
     first, last = float(start), float(stop)
@@ -26,7 +29,7 @@ def linspace(
     found = minidynamo.arange(num, dtype=minidynamo.float64) * step + first
     if endpoint:
         found[-1] = last
-    return found
+    return found.to(wanted)
 
 
 @stands_in("meshgrid", returns_arrays=True, takes_complex=True)
