@@ -301,8 +301,54 @@ Product make_product(const Tensor& left, const Tensor& right, const Tensor& out)
   return p;
 }
 
+template <typename T>
+void multiply_complex_each(const Product& p, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  constexpr int64_t kLeastColumns = 64;  // for a thread
+  int64_t pieces = p.batch > 1 ? 1 : std::max<int64_t>(p.n / kLeastColumns, 1);
+  double ns = 4 * flops_ns(p) / static_cast<double>(pieces);
+  parallel_for(p.batch * pieces, ns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      auto matrix = static_cast<size_t>(i / pieces);
+      int64_t piece = i % pieces, stop = std::min(piece + end - i, pieces);
+      int64_t first = piece * kLeastColumns, last = stop == pieces ? p.n : stop * kLeastColumns;
+      complex_loops_of<T>().multiply({.m = p.m,
+                                      .n = last - first,
+                                      .k = p.k,
+                                      .a = p.a.tensor.data<Complex<T>>() + a[matrix],
+                                      .a_row = p.a.row_stride,
+                                      .a_step = p.a.column_stride,
+                                      .b = p.b.tensor.data<Complex<T>>() + b[matrix] + first,
+                                      .b_row = p.b.row_stride,
+                                      .c = p.out.data<Complex<T>>() + i / pieces * p.m * p.n + first,
+                                      .c_row = p.n});
+      i += stop - piece;
+    }
+  });
+}
+
+// Complex matrices in place, where the right one stays in the L2 cache or is read few times.
+bool multiply_complex_rows(const Tensor& left, const Tensor& right, const Tensor& out) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20, kMostRows = 16, kMostSteps = 8;
+  Product p{stack_of(left, true), stack_of(right, false), out, 0, 0, 0, 1, false};
+  p.m = p.a.rows;
+  p.k = p.a.columns;
+  p.n = p.b.columns;
+  bool is_dot = p.n == 1 && (p.m == 1 || p.a.column_stride == 1);
+  int64_t bytes = p.k * p.n * static_cast<int64_t>(item_size(out->dtype()));
+  bool reads_once = p.m <= kMostRows || p.k <= kMostSteps;
+  if (is_dot || p.k == 0 || (bytes > kMostBytes && !reads_once)) return false;
+  if (p.b.column_stride != 1) p.b = stack_of(as_contiguous(right, right->dtype()), false);
+  p.batch = out->numel() / (p.m * p.n);
+  int batch_rank = std::max({left->rank(), right->rank(), 2}) - 2;
+  std::vector<int64_t> a = batch_offsets(p.a.tensor, out, batch_rank, p.batch);
+  std::vector<int64_t> b = batch_offsets(p.b.tensor, out, batch_rank, p.batch);
+  out->dtype() == DType::complex64 ? multiply_complex_each<float>(p, a, b) : multiply_complex_each<double>(p, a, b);
+  return true;
+}
+
 void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight) {
   if (out->numel() == 0) return;
+  if (is_complex(out->dtype()) && multiply_complex_rows(left, right, out)) return;
   if (is_complex(out->dtype()))
     return multiply_complex(left, right, out,
                             [](const Tensor& a, const Tensor& b, const Tensor& into) { multiply(a, b, into); });

@@ -18,6 +18,8 @@ struct ComplexFunction {
 #include "tensor/simd/complex_pointwise.def"
 #undef MD_COMPLEX_POINTWISE
 
+#include "tensor/simd/complex_blocks.inl"
+
 template <Pointwise Row>
 constexpr bool selects = false;
 template <>
@@ -44,6 +46,7 @@ void complex_loop(const void* const* src, void* dst, int64_t n, const Scalar* pa
   int64_t start = 0;
   if constexpr (ComplexVectors<Row>::exists) start = run_vectors<Row, T, Mask>(a, b, out, n, p);
   if constexpr (Row == Pointwise::abs && Mask == 0) start = run_magnitudes<T>(a, out, n);
+  if constexpr (ComplexBlocks<Row>::exists && Mask == 0) start = run_complex_blocks<Row, T>(a, out, n);
 #pragma GCC ivdep
   for (int64_t i = start; i < n; ++i) {
     A x = first;

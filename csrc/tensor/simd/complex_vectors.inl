@@ -187,8 +187,3 @@ void complex_dot_run(const T* a, const T* b, int64_t n, T* total) {
   total[0] = re;
   total[1] = im;
 }
-
-template <typename T>
-constexpr ComplexLoops<T> complex_loops() {
-  return {.sum = complex_sum_run<T>, .dot = complex_dot_run<T>};
-}

@@ -226,9 +226,20 @@ struct FloatLoops {
 
 // Rows of n elements, whose parts are adjacent. Sums are pairwise over blocks.
 template <typename T>
+struct ComplexProduct {
+  int64_t m, n, k;
+  const Complex<T>* a;
+  int64_t a_row, a_step;
+  const Complex<T>* b;
+  int64_t b_row;
+  Complex<T>* c;
+  int64_t c_row;
+};
+template <typename T>
 struct ComplexLoops {
   void (*sum)(const T* src, int64_t n, T* total);
   void (*dot)(const T* a, const T* b, int64_t n, T* total);  // of the products of two rows
+  void (*multiply)(const ComplexProduct<T>& product);
 };
 
 // By scalar_mask / (arity == 3 ? 2 : 1).

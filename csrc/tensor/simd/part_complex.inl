@@ -7,6 +7,8 @@ namespace {
 #include "tensor/simd/complex_functions.inl"
 #include "tensor/simd/complex_vectors.inl"
 
+#include "tensor/simd/complex_products.inl"
+
 #include "tensor/simd/complex_loops.inl"
 
 }  // namespace

@@ -39,4 +39,14 @@ MD_VECTOR_FUNCTION2(hypot)
 }
 #undef MD_VECTOR_FUNCTION
 #undef MD_VECTOR_FUNCTION2
+#define MD_VECTOR_ATTRIBUTE __attribute__((simd("notinbranch"), const))
+#else
+#define MD_VECTOR_ATTRIBUTE __attribute__((const))
 #endif
+
+// By other names: of sin and cos of one number GCC makes one call, which has no vector form.
+extern "C" {
+MD_VECTOR_ATTRIBUTE double md_lone_sin(double) noexcept __asm__("sin");
+MD_VECTOR_ATTRIBUTE double md_lone_cos(double) noexcept __asm__("cos");
+}
+#undef MD_VECTOR_ATTRIBUTE
