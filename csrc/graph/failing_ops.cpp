@@ -28,7 +28,7 @@ bool fits_always(const Operand& number, DType dtype) {
 }  // namespace
 
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs) {
-  if (op.has(kChecksElements)) return op.pointwise < 0 || !is_floating(outs[0].spec.dtype);
+  if (op.has(kChecksElements)) return op.pointwise < 0 || !is_inexact(outs[0].spec.dtype);
   if (!op.has(kChecksNumber)) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
     std::optional<DType> holds = checked_number(op, i, outs[0].spec.dtype);

@@ -196,7 +196,9 @@ struct TensorFamily {
   const OpRow* (*compare_operator)(int py_op);                // Py_LT .. Py_GE
   const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
-  bool has_byte_masks;  // an index of dtype uint8 is a mask
+  bool has_byte_masks = false;  // an index of dtype uint8 is a mask
+  // Whether x[mask] = f(x[mask]) is captured as a write of the whole tensor. False: x[mask] is a graph break.
+  bool updates_at_masks = false;
   // int(), float() and bounds of slices take a tensor of one element whatever its rank. False: of rank 0 alone.
   bool converts_any_rank;
   // Whether iter() of a tensor finds each element by its index when it is asked for it, as it then is. False: all at

@@ -180,7 +180,7 @@ constexpr TensorFamily family_row(int rank) {
       .compare_operator = compare_operator_row,
       .unary_operator = unary_operator,
       .index = index,
-      .has_byte_masks = false,
+      .updates_at_masks = true,
       .converts_any_rank = false,
       .iterates_by_index = true,
       .promote = promote_arrays,

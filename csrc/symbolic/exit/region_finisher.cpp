@@ -317,11 +317,17 @@ uint32_t flags_of_region(const std::vector<const TensorFamily*>& families, const
 }
 
 // An exception is seen even where the result is not used.
-void keep_what_is_seen(Graph& graph, std::vector<ValueRef>& outputs) {
+void keep_what_is_seen(Graph& graph, const MaskedParts& parts, std::vector<ValueRef>& outputs) {
   graph.watch_float_flags();
   std::vector<bool> live = live_nodes(graph, outputs);
-  for (const auto& node : graph.nodes())
-    if (!live[static_cast<size_t>(node->index)] && may_raise_float_flags(*node)) outputs.push_back({node.get(), 0});
+  for (const auto& node : graph.nodes()) {
+    if (live[static_cast<size_t>(node->index)] || !may_raise_float_flags(*node)) continue;
+    if (parts.computes_part(*node)) {
+      parts.check_covered(*node);
+    } else {
+      outputs.push_back({node.get(), 0});
+    }
+  }
 }
 
 void note_families(CapturedRegion& region, const GraphBuilder& builder) {
@@ -362,7 +368,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   note_families(region, tracer_.builder());
   region.watched_flags = flags_of_region(tracer_.builder().families(), graph);
-  if (region.watched_flags != 0) keep_what_is_seen(graph, outputs_);
+  if (region.watched_flags != 0) keep_what_is_seen(graph, tracer_.builder().masked_parts(), outputs_);
   graph.set_outputs(outputs_);
   tracer_.builder().gradient_runs().drop_histories();
   region.met_operations = graph.op_count() > 0;
@@ -372,7 +378,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
     for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);
   }
   run_passes(graph);
-  graph.set_runtime_asserts(shapes_.runtime_asserts());
+  graph.set_runtime_asserts(tracer_.builder().masked_parts().check_left(graph, shapes_.runtime_asserts()));
   std::vector<std::vector<Node*>> users = graph.all_users();
   auto is_used = [&](const Node& node) {
     return node.kind != NodeKind::ScalarInput || must_run(node) || !users[static_cast<size_t>(node.index)].empty();

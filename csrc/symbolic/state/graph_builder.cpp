@@ -54,6 +54,7 @@ GraphBuilder::~GraphBuilder() = default;
 Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
   Node* node = graph_->add_op(row, std::move(operands), frames_.location());
   node->is_under_inference = modes().inference;
+  masked_parts_.check(*node);
   // After a host call the region cannot be run again, by a library that would see the exception.
   if (graph_->has_host_call() && may_raise_float_flags(*node) && watches_flags(families_))
     graph_break(BreakReason::call_out, row.name);

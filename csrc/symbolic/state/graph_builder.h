@@ -12,6 +12,7 @@
 #include "snapshot/snapshot.h"
 #include "symbolic/state/frame_stack.h"
 #include "symbolic/state/gradient_runs.h"
+#include "symbolic/state/masked_parts.h"
 #include "symbolic/state/value_reader.h"
 
 namespace md {
@@ -119,6 +120,7 @@ class GraphBuilder {
   // The pairs (original value, current value) of all written inputs.
   std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
 
+  MaskedParts& masked_parts() { return masked_parts_; }
   GradientRuns& gradient_runs() { return gradient_runs_; }
   const GradientRuns& gradient_runs() const { return gradient_runs_; }
 
@@ -137,6 +139,7 @@ class GraphBuilder {
   void check_apart(const TensorBase& written, const TensorValue& other);
   void check_apart_from_written(TensorValue* input);
 
+  MaskedParts masked_parts_;
   bool counts_writes_ = true;
   ValueReader& values_;
   const FrameStack& frames_;

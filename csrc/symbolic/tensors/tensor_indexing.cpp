@@ -11,6 +11,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/library_borders.h"
+#include "symbolic/tensors/masked_updates.h"
 #include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_indexing.h"
 #include "symbolic/tensors/tensor_numbers.h"
@@ -459,6 +460,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& given
   if (holds_scalars(*tensor->family))
     graph_break(BreakReason::unknown_subscript, "a scalar of " + std::string(tensor->family->name));
   const ValuePtr key = key_in_library(tracer, *tensor->family, given);
+  if (ValuePtr part = part_at_mask(tracer, tensor, key)) return part;
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
@@ -499,6 +501,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);
+  if (store_part_at_mask(tracer, tensor, key, value)) return;
   tracer.values().guard_tensor(tensor);
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "symbolic/breaks/graph_break.h"
+#include "symbolic/state/operator_sites.h"
 
 namespace md {
 
@@ -67,14 +68,6 @@ struct RestartSignal {
   bool is_own = false, raises = false;
 };
 
-// Operators whose methods are called one after another instead of being inlined, because one of them returns
-// NotImplemented; and calls of cached functions that are not traced beside a hit (calls/cached_results.h).
-struct OperatorSite {
-  const Bytecode* bytecode;
-  int index;
-  auto operator<=>(const OperatorSite&) const = default;
-};
-using OperatorSites = std::set<OperatorSite>;
 // Restarts the trace with this operator among them.
 struct DeclinedSignal {
   OperatorSite site;

@@ -326,6 +326,8 @@ CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
       choices.keeps_histories = tracer.graph().keeps_histories();
     } catch (const DeclinedSignal& signal) {
       choices.declined.insert(signal.site);
+    } catch (const RefusedPartsSignal& signal) {
+      choices.declined.insert(signal.sites.begin(), signal.sites.end());
     } catch (const SharedTensorSignal&) {
       choices.unites_tensors = true;
     }

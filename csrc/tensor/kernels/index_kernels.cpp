@@ -665,6 +665,20 @@ void nonzero_count_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void masked_count_kernel(const OpCall& call, std::span<Tensor> outs) { *outs[0].data<int64_t>() = count_masked(call); }
 
+void first_at_mask_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  Tensor flags = as_contiguous(tensor_arg(call, 1), DType::bool_);
+  const bool *begin = flags.data<bool>(), *end = begin + flags->numel(), *first = std::find(begin, end, true);
+  if (first == end) return fill_with(outs[0], OneElement(call, Scalar(int64_t{1}), outs[0]->dtype()));
+  int64_t place = first - begin, offset = 0;
+  for (int d = self->rank() - 1; d >= 0; --d) {
+    offset += place % self->sizes()[d] * self->strides()[d];
+    place /= self->sizes()[d];
+  }
+  size_t item = item_size(self->dtype());
+  std::memcpy(outs[0].data<char>(), self.data<char>() + offset * static_cast<int64_t>(item), item);
+}
+
 void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
   int64_t* out = outs[0].data<int64_t>();

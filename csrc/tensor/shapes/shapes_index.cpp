@@ -358,6 +358,10 @@ void masked_count_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, {});
 }
 
+void first_at_mask_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_contiguous(outs, self_spec(call).dtype, {});
+}
+
 void sized_nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_rows(call, outs, count_arg(call, 1)); }
 
 void sized_where_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_columns(call, outs, count_arg(call, 1)); }

@@ -1,5 +1,5 @@
-// Products of complex matrices whose right one has contiguous rows: a tile of the result in registers, of which one half
-// sums the rows of b times the real parts of a, the other one times the imaginary parts.
+// Products of complex matrices whose right one has contiguous rows: tiles of the result in registers. One half sums the
+// rows of b times the real parts of a, the other one times the imaginary parts.
 
 constexpr int kProductRows = 4;
 constexpr int kProductVectors = MD_LEVEL_BYTES == 64 ? 2 : 1;

@@ -321,3 +321,71 @@ ANY = {
 def test_captured_or_not(name, code):
     with np.errstate(all="ignore"):
         assert mismatch(ANY[name], [plain(code)]) == ""
+
+
+# Blocks of vectors: ordinary numbers, of all signs and quadrants, beside some that are the C library's.
+def many(code):
+    size = np.geomspace(1e-12, 30, 210)
+    values = size * np.exp(1j * np.linspace(-7, 7, 210))
+    values[::7] = values[::7].real
+    values[3::7] = 1j * values[3::7].imag
+    values[40:50] = 1 + 1e-7 * np.arange(10) - 3e-7j
+    return values.astype(code)
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("code", COMPLEX)
+def test_many_elements(name, code):
+    ufunc = getattr(np, name)
+    odd = many(code)
+    odd[[5, 100, 199]] = [complex(np.inf, 1), complex(0.0, -0.0), complex(1e30, np.nan)]
+    with np.errstate(all="ignore"):
+        cases = [(many(code),), (odd,), (many(code)[::-1],), (many(code).reshape(14, 15).T,), (many(code)[:65] * 1e-3,)]
+        assert mismatches(lambda x: ufunc(x), cases) == []
+    assert mismatches(lambda x: ufunc(x), [(many(code)[60:130],)]) == []
+
+
+SHAPES = [
+    (2, 2, 300),
+    (5, 3, 7),
+    (4, 1, 4),
+    (1, 40, 9),
+    (3, 200, 5),
+    (7, 140, 65),
+    (33, 9, 1),
+    (20, 300, 17),
+    (6, 0, 4),
+]
+
+
+@pytest.mark.parametrize("code", COMPLEX)
+@pytest.mark.parametrize("m, k, n", SHAPES)
+def test_products_of_many_shapes(code, m, k, n):
+    draw = np.random.default_rng(m + k + n)
+
+    def drawn(*shape):
+        return (draw.standard_normal(shape) + 1j * draw.standard_normal(shape)).astype(code)
+
+    a, b = drawn(m, k), drawn(k, n)
+    cases = [
+        (a, b),
+        (a.copy("F"), b.copy("F")),
+        (drawn(m, 2 * k)[:, ::2], drawn(k, 2 * n)[:, ::2]),
+        (a[::-1], b[:, ::-1]),
+    ]
+    cases += [(drawn(3, m, k), b), (a, drawn(3, k, n)), (drawn(2, 1, m, k), drawn(3, k, n)), (a[0], b), (a, b[:, 0])]
+    for x, y in cases:
+        found, expected = minidynamo.compile(np.matmul)(x, y), x @ y
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        scale = np.abs(x) @ np.abs(y) + 1
+        assert (np.abs(found - expected) <= (1e-13 if code == "D" else 1e-5) * scale).all()
+        adjoint = minidynamo.compile(lambda x, y: x.conj() @ y)(x, y)
+        assert (np.abs(adjoint - x.conj() @ y) <= (1e-13 if code == "D" else 1e-5) * scale).all()
+
+
+def test_a_product_of_infinities_is_not_finite():
+    a, b = np.ones((3, 5), complex), np.ones((5, 9), complex)
+    a[1, 2] = np.inf
+    with np.errstate(all="ignore"):
+        found, expected = minidynamo.compile(np.matmul)(a, b), a @ b
+    assert np.array_equal(np.isfinite(found), np.isfinite(expected))
