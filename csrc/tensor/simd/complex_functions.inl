@@ -40,6 +40,7 @@ inline double magnitude(Complex<double> a) {
   double large = re < im ? im : re, small = re < im ? re : im;
   bool is_infinite = (re == infinite<double>) | (im == infinite<double>);
   double scale = (large == 0) | is_infinite ? 1.0 : large;
+  asm("" : "+m"(scale));  // else GCC divides by 0, too, and chooses then
   double ratio = small / scale;
   double result = large * __builtin_sqrt(1.0 + ratio * ratio);
   return is_infinite ? infinite<double> : result;

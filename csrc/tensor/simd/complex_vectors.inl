@@ -79,7 +79,7 @@ inline Vector<T> parts_of(Vector<T> low, Vector<T> high, std::index_sequence<I..
   return __builtin_shuffle(low, high, VectorIndex<T>{(2 * int(I) + Part)...});
 }
 
-// Squares of numbers between these neither overflow nor lose digits.
+// Squares of numbers between these neither overflow nor lose digits; nor do those of zeros.
 template <typename T>
 constexpr T kLeastSquared = sizeof(T) == 4 ? T(1e-15) : T(1e-140);
 template <typename T>
@@ -97,7 +97,7 @@ inline int64_t run_magnitudes(const Complex<T>* a, T* out, int64_t n) {
     re = re < 0 ? -re : re;
     im = im < 0 ? -im : im;
     Vector<T> large = re < im ? im : re;
-    auto is_far = ~((large >= kLeastSquared<T>)&(large <= kMostSquared<T>)&(re == re) & (im == im));
+    auto is_far = ~(((large >= kLeastSquared<T>) | (large == 0)) & (large <= kMostSquared<T>)&(re == re) & (im == im));
     int64_t any = 0;
     for (int lane = 0; lane < kVector<T>; ++lane) any |= is_far[lane];
     if (any != 0) {

@@ -42,3 +42,35 @@ def test_no_exception_is_raised(name, dtype):
         if minidynamo._C.engine_counters()["plan_failures"] > before:
             failing.append(size)
     assert not failing
+
+
+# x has zeros, and y has none.
+OF_COMPLEX = {
+    **{
+        name: lambda x, y, f=getattr(np, name): f(x) + y
+        for name in "abs exp sin cos tan sinh cosh tanh square sqrt".split()
+    },
+    **{name: lambda x, y, f=getattr(np, name): f(y) + x for name in "log log2 log10 reciprocal".split()},
+    "divide": lambda x, y: x / y + 1,
+    "compare": lambda x, y: (abs(x) < 2.0) & (x != y),
+    "product": lambda x, y: np.outer(x, y) @ y,
+    "at a mask": lambda x, y: np.where(x != 0, x, 1).__setitem__(x != 0, 1 / np.where(x != 0, x, 1)[x != 0]),
+    "inverse at a mask": lambda x, y: x.__setitem__(x != 0, y[x != 0] / x[x != 0]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_no_exception_is_raised_by_complex_numbers(name, dtype):
+    parts = np.random.default_rng(8).uniform(0.5, 3, (4, 300))
+    x, y = (parts[0] - 1j * parts[1]).astype(dtype), (1j * parts[3] - parts[2]).astype(dtype)
+    x[1::3] = 0
+    compiled = minidynamo.compile(OF_COMPLEX[name])
+    failing = []
+    for size in (1, 2, 3, 4, 5, 8, 9, 17, 64, 65, 300):
+        before = minidynamo._C.engine_counters()["plan_failures"]
+        for _ in range(2):
+            compiled(x[:size].copy(), y[:size])
+        if minidynamo._C.engine_counters()["plan_failures"] > before:
+            failing.append(size)
+    assert not failing
