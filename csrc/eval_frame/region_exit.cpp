@@ -239,23 +239,35 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   return host.has_committed();
 }
 
+namespace {
+
+// Random numbers that a run draws: ours, and those of other libraries.
+class DrawsOfRun {
+ public:
+  explicit DrawsOfRun(const RegionEntry& entry) {
+    if (entry.draws) ours_.emplace();
+    if (!entry.families.empty()) others_.emplace();
+  }
+  void roll_back() {
+    if (ours_) ours_->roll_back();
+    if (others_) others_->roll_back();
+  }
+
+ private:
+  std::optional<RandomTransaction> ours_;
+  std::optional<LibraryDraws> others_;
+};
+
+}  // namespace
+
 bool RegionRun::run_steps() {
   auto host_calls_here = [this] { return region().host_calls.empty() ? 0 : host_calls_begun(); };
   int64_t host_calls = host_calls_here();
   int64_t served = signals_served();
-  std::optional<RandomTransaction> drawn;
-  if (entry_->draws) drawn.emplace();
+  DrawsOfRun drawn(*entry_);
   // Only in regions of other libraries' tensors are their functions called.
   std::optional<RepeatableRun> repeatable;
-  std::optional<LibraryDraws> drawn_by_library;
-  if (!entry_->families.empty()) {
-    repeatable.emplace(true);
-    drawn_by_library.emplace();
-  }
-  auto roll_back = [&] {
-    if (drawn) drawn->roll_back();
-    if (drawn_by_library) drawn_by_library->roll_back();
-  };
+  if (!entry_->families.empty()) repeatable.emplace(true);
   bool has_committed = false;
   std::optional<RunHistory> history;
   InputsBefore before;
@@ -276,19 +288,19 @@ bool RegionRun::run_steps() {
     // Signals that arrived during the last step, or while other threads had the GIL.
     if (!has_committed) serve_interrupts();
   } catch (const SignalRaised&) {
-    roll_back();
+    drawn.roll_back();
     throw;
   } catch (const Error& error) {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
-    roll_back();
+    drawn.roll_back();
     if (repeatable && repeatable->has_failed()) ++entry_->flagged_runs;
     ++counters().plan_failures;
     return false;
   }
   bool is_current = has_committed || host_calls != host_calls_here() || holds_after_signals(served);
   if (!is_current) {
-    roll_back();
+    drawn.roll_back();
     return false;
   }
   if (history) {

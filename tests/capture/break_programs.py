@@ -615,7 +615,7 @@ def with_a_hook():
 
 
 @meets("MD0070", with_a_hook)
-def goes_back_to_some(x):
-    loss = (x * x).sum()
-    loss.backward(inputs=[x])
+def goes_back_to_what_it_computed(x):
+    y = x * x
+    y.sum().backward(inputs=[y])
     return x + 1

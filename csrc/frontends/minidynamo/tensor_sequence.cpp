@@ -67,8 +67,8 @@ Arg value_to_store(BorrowedRef value) {
   }
 }
 
-// The value without leading dims of size one that the target does not have, in the target's sizes: unlike copy_, a store
-// may broadcast a part of what it writes.
+// The value without leading dims of size one that the target does not have, in the target's sizes: unlike copy_, a
+// store may broadcast a part of what it writes.
 Tensor in_sizes_of(const Tensor& target, const Tensor& value) {
   Tensor result = value;
   while (result->rank() > target->rank() && result->sizes()[0] == 1) {

@@ -2,8 +2,8 @@
 //   1. A repeatable one has no effects but its results: it is a step like others, without frames. Where it raises or
 //      warns, or returns something else than the trace has seen, the run fails, and Python runs the region again from
 //      its start.
-//   2. One that draws numbers from a generator whose state can be had and set is repeatable, too: that state is restored
-//      before the region runs again (LibraryDraws).
+//   2. One that draws numbers from a generator whose state can be had and set is repeatable, too: that state is
+//      restored before the region runs again (LibraryDraws).
 //   3. One with another state of its own is a host call (host_calls.h): made once, at its place, in the
 //      user's frames.
 #pragma once

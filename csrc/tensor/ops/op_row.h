@@ -70,8 +70,8 @@ struct HostCall {
   bool needs_gil = true;
   // It has no effects but its results, so that a run which meets it may be given up and made again.
   bool repeatable = false;
-  // It draws random numbers: made again, its results are others. The state that they come from is restored where a run is
-  // given up.
+  // It draws random numbers: made again, its results are others. The state that they come from is restored where a run
+  // is given up.
   bool draws = false;
 };
 
