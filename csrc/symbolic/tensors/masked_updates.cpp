@@ -1,6 +1,7 @@
 #include "symbolic/tensors/masked_updates.h"
 
 #include "guards/tensor_family.h"
+#include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/state/masked_parts.h"
 #include "symbolic/tensors/tensor_writes.h"
 
@@ -72,7 +73,7 @@ class Wholes {
 ValuePtr part_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const masked_part = find_op("masked_part");
   const TensorValue* mask = mask_over(*tensor, key);
-  if (mask == nullptr || tracer.is_declined_operator()) return nullptr;
+  if (mask == nullptr || captures_data_sizes(tracer) || tracer.is_declined_operator()) return nullptr;
   tracer.values().guard_tensor(as<TensorValue>(key));
   ValueRef at = tracer.builder().graph_value(as<TensorValue>(key));
   MaskedParts& parts = tracer.builder().masked_parts();
