@@ -344,7 +344,9 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
     case TensorAttribute::Kind::Shape:
       return shape_value(tracer, *tensor->family, tensor->spec);
     case TensorAttribute::Kind::Fact:
-      if (ValuePtr size = symbolic_fact(tracer, *attribute.fact, *tensor, {})) return size;
+      // What the program decides by a count of elements at a mask, say, is specialised to it.
+      if (!tracer.shapes().is_unbacked(tensor->spec.numel()))
+        if (ValuePtr size = symbolic_fact(tracer, *attribute.fact, *tensor, {})) return size;
       return tracer.values().constant(object_in(*tensor->family, attribute.fact->value(tensor->spec, {}, nullptr)));
     case TensorAttribute::Kind::View:
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
