@@ -5,7 +5,7 @@
 
 namespace md {
 
-// x[mask], for a mask over all dims; null: not captured so. Where sizes that depend on data are captured, none is.
+// x[mask], for a mask over all dims; null: not captured so. Not where sizes that depend on data are captured.
 ValuePtr part_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key);
 // x[mask] = value. False: not captured so.
 bool store_part_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value);
