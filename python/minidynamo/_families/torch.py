@@ -122,6 +122,8 @@ def _register(torch: Any) -> None:
     for question in torch_backward.ASKED:
         add(question, question.__name__, "Asked")
     add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
+    for name, function in torch_rewrites.PLAIN_RECURRENT.items():
+        add(function, name, "StandIn", torch_layers.RECURRENT[name])
     for name in torch_functions.DRAWN:
         add(getattr(torch, name), name, "HostCall")
     for name, function in torch_layers.stand_ins():

@@ -28,6 +28,8 @@ OTHER_MEANINGS = {
     "normal",
     # In Python, with a parameter of its own.
     "softmin",
+    # In Python, over functions that are captured, its dropout too.
+    "multi_head_attention_forward",
     # Decompositions that are not unique: torch's library chooses.
     "eig",
     "eigh",

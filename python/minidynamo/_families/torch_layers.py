@@ -23,10 +23,6 @@ def stand_ins() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "feature_dropout_", dropout_in_place
     yield "alpha_dropout_", dropout_in_place
     yield "feature_alpha_dropout_", dropout_in_place
-    yield "lstm", lstm
-    yield "gru", _without_cell("gru")
-    yield "rnn_tanh", _without_cell("tanh")
-    yield "rnn_relu", _without_cell("relu")
     yield "lstm_cell", lstm_cell
     yield "gru_cell", _step_without_cell("gru")
     yield "rnn_tanh_cell", _step_without_cell("tanh")
@@ -143,6 +139,14 @@ def _without_cell(kind: str) -> Callable[..., tuple[Tensor, Tensor]]:
         return output.transpose(0, 1) if batch_first else output, hidden
 
     return layers
+
+
+RECURRENT = {
+    "lstm": lstm,
+    "gru": _without_cell("gru"),
+    "rnn_tanh": _without_cell("tanh"),
+    "rnn_relu": _without_cell("relu"),
+}
 
 
 def _cell(

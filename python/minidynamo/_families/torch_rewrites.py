@@ -82,20 +82,68 @@ def associative_scan(combine_fn: Any, xs: Any, dim: int, reverse: bool = False, 
     return type(xs)(scanned) if several else scanned[0]
 
 
-def drawn_mask(sizes: tuple[int, ...], dtype: Any, p: float) -> Any:
+def drawn_mask(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, p: float) -> Any:
     """What dropout multiplies by, 0 with probability p, else 1 / (1 - p): drawn as torch's own draws it."""
-    return torch.empty(sizes, dtype=dtype).bernoulli_(1 - p).div_(1 - p)
+    return torch.empty_strided(sizes, strides, dtype=dtype).bernoulli_(1 - p).div_(1 - p)
 
 
 def dropout(input: Any, p: float, train: bool) -> Any:
     """torch.dropout, with the mask from a call in the region."""
     if not train or p == 0 or input.numel() == 0:
         return input
-    if not 0 < p <= 1 or not input.is_contiguous() or not input.is_floating_point():
-        decline("dropout of a tensor that is not contiguous, or with a probability outside of (0, 1]")
+    if not 0 < p <= 1 or not input.is_floating_point():
+        decline("dropout of numbers that are no floats, or with a probability outside of (0, 1]")
     if p == 1:
         return input * torch.zeros((), dtype=input.dtype)
-    return input * drawn_mask(tuple(input.shape), input.dtype, p)
+    return input * drawn_mask(tuple(input.shape), torch.empty_like(input).stride(), input.dtype, p)
+
+
+def _plain(name: str) -> Any:
+    """torch's recurrent layers without dropout, which regions compute themselves."""
+
+    def layers(*arguments: Any) -> Any:
+        return getattr(torch, name)(*arguments)
+
+    layers.__name__ = name
+    return layers
+
+
+# Their names are those of torch_layers.py.
+PLAIN_RECURRENT = {name: _plain(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")}
+
+
+def recurrent(plain: Any) -> Any:
+    """torch's recurrent layers, with its dropout between two of them."""
+
+    def layers(
+        input: Any,
+        hx: Any,
+        params: Any,
+        has_biases: Any,
+        num_layers: Any,
+        dropout: Any,
+        train: Any,
+        bidirectional: Any,
+        *batch_first: Any,
+    ) -> Any:
+        # Over packed sequences the flag of biases is in the place of the number of layers.
+        if not batch_first or not train or dropout == 0 or num_layers < 2:
+            return plain(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, *batch_first)
+        input = input.transpose(0, 1) if batch_first[0] else input
+        width, states = len(params) // num_layers, 2 if bidirectional else 1
+        last = []
+        for layer in range(num_layers):
+            of_layer = slice(layer * states, (layer + 1) * states)
+            begin = hx[of_layer] if isinstance(hx, torch.Tensor) else tuple(each[of_layer] for each in hx)
+            own = params[layer * width : (layer + 1) * width]
+            input, *ends = plain(input, begin, own, has_biases, 1, 0.0, train, bidirectional, False)
+            last.append(ends)
+            if layer + 1 < num_layers:
+                input = torch.dropout(input, dropout, True)
+        output = input.transpose(0, 1) if batch_first[0] else input
+        return (output, *(torch.cat(parts) for parts in zip(*last, strict=True)))
+
+    return layers
 
 
 def drawn_like(draw: Any) -> Any:
@@ -157,6 +205,7 @@ TABLE = (
         for draw in (torch.rand, torch.randn, torch.randint)
     ),
     StandIn("nn.functional.scaled_dot_product_attention", scaled_dot_product_attention, "Rewritten"),
+    *(StandIn(name, recurrent(plain), "Rewritten") for name, plain in PLAIN_RECURRENT.items()),
     StandIn("autograd.Function.apply", apply, "Rewritten"),
     StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),
     StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),

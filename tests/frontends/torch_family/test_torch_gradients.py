@@ -10,7 +10,7 @@ import minidynamo
 from minidynamo import _C
 
 torch = pytest.importorskip("torch")
-F = torch.nn.functional
+nn, F = torch.nn, torch.nn.functional
 
 
 def leaf(*sizes, seed=0):
@@ -561,6 +561,9 @@ DRAWS = {
     "randn": lambda q: q * torch.randn(3, 4, dtype=torch.float64) + torch.randint(0, 9, (4,)),
     "bernoulli": lambda q: q * torch.bernoulli(torch.full((4,), 0.4, dtype=torch.float64)),
     "randperm": lambda q: q[..., torch.randperm(4)],
+    "dropout of a transposed tensor": lambda q: F.dropout(q.transpose(1, 3) * 2, 0.3),
+    "dropout of parts": lambda q: F.dropout(q[..., ::2], 0.3).sum() + F.dropout(q[:1].expand(4, 3, 3, 4), 0.3),
+    "dropout of a permuted result": lambda q: F.dropout(q.permute(3, 0, 2, 1).sin(), 0.6).cos(),
     "rand_like": lambda q: q * torch.rand_like(q),
     "randn_like": lambda q: q + q.exp() * torch.randn_like(q.exp()) + torch.randn_like(q[0], dtype=torch.float32),
     "randint_like": lambda q: q * torch.randint_like(q, 5) + torch.randint_like(q, 3, high=9, dtype=torch.int64),
@@ -585,6 +588,65 @@ def test_numbers_are_torchs(function):
                 torch.manual_seed(seed)
                 result = call(q)
                 found.append((result, *backward_of([result], (q,)), torch.rand(2)))
+            for a, b in zip(*found, strict=True):
+                torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+def layer(kind, *arguments, **options):
+    torch.manual_seed(1)
+    return kind(*arguments, dropout=0.3, dtype=torch.float64, **options)
+
+
+MODULES = {
+    "LSTM": lambda: layer(nn.LSTM, 4, 5, 3),
+    "LSTM, batch first": lambda: layer(nn.LSTM, 4, 5, 2, batch_first=True, bidirectional=True),
+    "LSTM, projected": lambda: layer(nn.LSTM, 4, 5, 2, proj_size=3, bias=False),
+    "GRU": lambda: layer(nn.GRU, 4, 5, 3, bidirectional=True),
+    "GRU, batch first": lambda: layer(nn.GRU, 4, 5, 2, batch_first=True),
+    "RNN": lambda: layer(nn.RNN, 4, 5, 2),
+    "RNN, relu": lambda: layer(nn.RNN, 4, 5, 2, nonlinearity="relu", batch_first=True),
+    "encoder layer": lambda: layer(nn.TransformerEncoderLayer, 4, 2, 8, batch_first=True),
+    "encoder layer, norm first": lambda: layer(nn.TransformerEncoderLayer, 4, 2, 8, norm_first=True),
+    "decoder layer": lambda: Twice(layer(nn.TransformerDecoderLayer, 4, 2, 8)),
+    "attention": lambda: Thrice(layer(nn.MultiheadAttention, 4, 2, batch_first=True)),
+    "attention without weights": lambda: Thrice(layer(nn.MultiheadAttention, 4, 2), need_weights=False),
+}
+
+
+class Twice(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x, x.flip(0))
+
+
+class Thrice(nn.Module):
+    def __init__(self, inner, **options):
+        super().__init__()
+        self.inner, self.options = inner, options
+
+    def forward(self, x):
+        return self.inner(x, x * 2, x, **self.options)
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("training", [True, False], ids=["training", "eval"])
+def test_dropout_inside_of_modules(name, training):
+    minidynamo._dynamo.reset()
+    module = MODULES[name]().train(training)
+    compiled = minidynamo.compile(lambda x: module(x), fullgraph=True)
+    with torch.enable_grad():
+        x = leaf(3, 2, 4)
+        for seed in range(2):
+            found = []
+            for call in (module, compiled):
+                torch.manual_seed(seed)
+                outputs = call(x)
+                first = outputs[0] if isinstance(outputs, tuple) else outputs
+                given = (x, *module.parameters())
+                found.append((outputs, first.stride(), *backward_of([first], given), torch.rand(2)))
             for a, b in zip(*found, strict=True):
                 torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
