@@ -1,10 +1,12 @@
 # With ccache as the launcher, an object is found again although the source tree, the environment of pip or the time at
-# which the precompiled header was made is another one.
+# which the precompiled header was made is another one. What a cache has of builds without the script is not: it may have
+# been made with a header of an earlier build.
 foreach(language C CXX)
   if(CMAKE_${language}_COMPILER_LAUNCHER MATCHES "(^|/)ccache$")
     set(CMAKE_${language}_COMPILER_LAUNCHER
         "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        "CCACHE_EXTRAFILES=${PROJECT_SOURCE_DIR}/cmake/without_old_header.sh"
         "${PROJECT_SOURCE_DIR}/cmake/without_old_header.sh" ${CMAKE_${language}_COMPILER_LAUNCHER})
     set(compiler_cache ON)
   endif()
