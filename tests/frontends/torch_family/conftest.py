@@ -1,8 +1,24 @@
 """What the tests over torch's tensors share."""
 
+import importlib.util
+
 import pytest
 
 import minidynamo
+
+
+@pytest.fixture(autouse=True)
+def warnings_as_by_default():
+    """torch's own test library has torch warn each time, in the whole process."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
+    import torch
+
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(False)
+    yield
+    torch.set_warn_always(before)
 
 
 @pytest.fixture

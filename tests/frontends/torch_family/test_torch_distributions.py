@@ -13,6 +13,15 @@ import minidynamo
 from minidynamo import _C
 
 
+@pytest.fixture(autouse=True)
+def validated():
+    """torch's own compiler switches the checks off for the whole process."""
+    before = distributions.Distribution._validate_args
+    distributions.Distribution.set_default_validate_args(True)
+    yield
+    distributions.Distribution.set_default_validate_args(before)
+
+
 def positive(*sizes, seed=0):
     return torch.rand(*sizes, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) + 0.2
 
