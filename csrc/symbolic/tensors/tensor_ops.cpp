@@ -73,9 +73,7 @@ class OpCapture {
  private:
   // Random numbers of a library are its own, and so is the state that they come from.
   void refuse_other_generator() const {
-    auto* function = as<ObjectValue>(tracer_.frames().innermost().function);
-    bool stands_in = function != nullptr && is_in_stand_in(function->source);
-    if (stands_in || family_ != &default_family())
+    if (tracer_.pending().stands_in() || family_ != &default_family())
       graph_break(BreakReason::unknown_c_function, row_->name + ", whose random numbers are another library's");
   }
 

@@ -747,3 +747,42 @@ def test_wrong_sizes_raise_as_torchs():
         with pytest.raises(TypeError) as caught:
             minidynamo.compile(function)(torch.ones(2))
         assert str(caught.value) == str(expected.value)
+
+
+DRAWING = {
+    "multinomial": lambda p: torch.multinomial(p, 3),
+    "multinomial with replacement": lambda p: p.multinomial(4, replacement=True),
+    "normal": lambda p: torch.normal(p, p + 1),
+    "normal of sizes": lambda p: torch.normal(0.0, 1.0, (3, 2)) + p[:, :2],
+    "poisson": lambda p: torch.poisson(p * 3),
+    "bernoulli": lambda p: torch.bernoulli(p),
+    "of a number": lambda p: p.bernoulli(0.3),
+    "rand_like": lambda p: torch.rand_like(p) + torch.randn_like(p.t()),
+    "randint_like": lambda p: torch.randint_like(p, 1, 9),
+    "rrelu": lambda p: torch.nn.functional.rrelu(p - 0.5, training=True),
+    "gumbel_softmax": lambda p: torch.nn.functional.gumbel_softmax(p),
+    "alpha_dropout": lambda p: torch.nn.functional.alpha_dropout(p, 0.4, training=True),
+    "dropout1d": lambda p: torch.nn.functional.dropout1d(p, 0.4),
+    "dropout in place": lambda p: torch.nn.functional.dropout(p * 2, 0.4, inplace=True),
+    **{
+        name: lambda p, name=name: getattr(torch.empty_like(p), name)()
+        for name in "uniform_ normal_ exponential_ cauchy_ log_normal_ random_ bernoulli_".split()
+    },
+    "geometric_": lambda p: torch.empty_like(p).geometric_(0.3),
+    "sample": lambda p: torch.distributions.Categorical(p).sample((2,)),
+    "rsample": lambda p: torch.distributions.Gamma(p + 1, p + 2).rsample(),
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_what_draws_draws_torchs_numbers(name):
+    minidynamo._dynamo.reset()
+    compiled, p = minidynamo.compile(DRAWING[name]), torch.rand(3, 3).softmax(1)
+    own = minidynamo.get_rng_state().tolist()
+    for seed in range(3):
+        found = []
+        for function in (DRAWING[name], compiled):
+            torch.manual_seed(seed)
+            found.append((function(p), torch.rand(2)))
+        torch.testing.assert_close(found[1], found[0])
+    assert minidynamo.get_rng_state().tolist() == own
