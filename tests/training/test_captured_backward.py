@@ -1,9 +1,9 @@
 """backward() and autograd.grad inside a compiled function join its graph, or break it: gradients, results, errors and what a
 later backward does are those of eager Python."""
 
-import traceback
-
 import pytest
+from gradient_behaviour import behaviour as behaviour_of
+from gradient_behaviour import close
 
 import minidynamo as torch
 import minidynamo.nn.functional as F
@@ -602,45 +602,8 @@ def numbers(value):
     return value
 
 
-def later_backward(result):
-    """What a backward through the results does behind the function."""
-    found = []
-    for each in result if isinstance(result, tuple) else (result,):
-        if not isinstance(each, torch.Tensor) or not each.requires_grad:
-            continue
-        try:
-            each.sum().backward()
-            found.append("ran")
-        except RuntimeError as error:
-            found.append(str(error))
-    return found
-
-
-def behaviour(function, program, calls=3):
-    """Results, gradients, versions and errors of some calls."""
-    state, seen = State(), []
-    for _ in range(calls):
-        try:
-            result = function(state)
-        except Exception as error:
-            lines = [
-                frame.line for frame in traceback.extract_tb(error.__traceback__) if frame.name == program.__name__
-            ]
-            seen.append((type(error), str(error), lines))
-            result = None
-        seen.append(numbers(result))
-        seen.append([(numbers(leaf), numbers(leaf.grad), leaf._version) for leaf in state.leaves()])
-        seen.append((later_backward(result), list(state.log)))
-        seen.append([numbers(leaf.grad) for leaf in state.leaves()])
-    return seen
-
-
-def close(one, other):
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other or abs(one - other) <= 1e-12 * max(1.0, abs(one))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(close, one, other))
-    return one == other
+def behaviour(function, program):
+    return behaviour_of(torch, function, program, State(), numbers)
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@ tensors: they join its graph, or break it, and gradients, results, flags, errors
 
 import subprocess
 import sys
-import traceback
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +13,10 @@ from minidynamo import _C
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
+
+sys.path.append(str(Path(__file__).parents[2] / "training"))
+from gradient_behaviour import behaviour as behaviour_of  # noqa: E402
+from gradient_behaviour import close  # noqa: E402
 
 autograd, F = torch.autograd, torch.nn.functional
 pytestmark = [pytest.mark.usefixtures("in_float64"), pytest.mark.filterwarnings("ignore:Using backward")]
@@ -537,43 +541,8 @@ def facts(value):
     return value
 
 
-def later_backward(result):
-    """What a backward through the results does behind the function."""
-    found = []
-    for each in result if isinstance(result, tuple) else (result,):
-        if not isinstance(each, torch.Tensor) or not each.requires_grad:
-            continue
-        try:
-            each.sum().backward()
-            found.append("ran")
-        except RuntimeError as error:
-            found.append(str(error))
-    return found
-
-
-def behaviour(function, program, calls=3):
-    """Results, gradients, versions and errors of some calls."""
-    state, seen = State(), []
-    for _ in range(calls):
-        result = None
-        try:
-            result = function(state)
-        except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            seen.append((type(error), str(error), [each.line for each in frames if each.name == program.__name__]))
-        seen.append(facts(result))
-        seen.append([(facts(leaf), facts(leaf.grad), leaf._version) for leaf in state.leaves()])
-        seen.append((later_backward(result), facts(state.log)))
-        seen.append([facts(leaf.grad) for leaf in state.leaves()])
-    return seen
-
-
-def close(one, other):
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other or abs(one - other) <= 1e-12 * max(1.0, abs(one))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(close, one, other))
-    return one == other
+def behaviour(function, program):
+    return behaviour_of(torch, function, program, State(), facts)
 
 
 def assert_as_plain(program, **options):
