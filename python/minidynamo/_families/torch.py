@@ -117,15 +117,14 @@ def _register(torch: Any) -> None:
     rewrites = [row for module in modules for row in module.TABLE]
     for row in (*torch_functions.TABLE, *rewrites):
         row.register(torch, add)
-    for function in torch_rewrites.CALLED:
+    drawing = [*(getattr(torch, name) for name in torch_functions.DRAWN), *torch_rewrites.CALLED]
+    for function in drawing:
         add(function, function.__name__, "HostCall")
     for question in torch_backward.ASKED:
         add(question, question.__name__, "Asked")
     add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
     for name, function in torch_rewrites.PLAIN_RECURRENT.items():
         add(function, name, "StandIn", torch_layers.RECURRENT[name])
-    for name in torch_functions.DRAWN:
-        add(getattr(torch, name), name, "HostCall")
     for name, function in torch_layers.stand_ins():
         for fused, _ in _found(torch, ("", "_C._nn"), (name,)):
             add(fused, name, "StandIn", function)
@@ -138,7 +137,7 @@ def _register(torch: Any) -> None:
     _register_ops(torch, add)
     _register_composites(torch, add)
     torch_graphs.name_ops(torch)
-    torch_operators.register(torch, [getattr(torch, name) for name in torch_functions.DRAWN] + [*torch_rewrites.CALLED])
+    torch_operators.register(torch, drawing)
     for method, plain in torch_optimizers.plain_methods(torch):
         _C._mark_call(method, "replaced", plain)
     for fact, name in torch_functions.fact_methods():

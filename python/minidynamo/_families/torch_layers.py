@@ -51,14 +51,12 @@ def dropout_in_place(input: Tensor, p: float, train: bool) -> Tensor:
     return input
 
 
-# ---- recurrent layers
+# ---- recurrent layers, without dropout between them: torch_rewrites.py has that
 
 
-def _require_plain(batch_sizes: Any, dropout: float, train: bool, num_layers: int) -> None:
+def _refuse_packed(batch_sizes: Any) -> None:
     if isinstance(batch_sizes, Tensor):
         decline("a recurrent layer over packed sequences")
-    if train and dropout > 0 and num_layers > 1:
-        decline("dropout, whose random numbers are torch's")
 
 
 def _layers(
@@ -111,7 +109,7 @@ def lstm(
     bidirectional: bool,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    _require_plain(hx, dropout, train, num_layers)
+    _refuse_packed(hx)
     hidden, cell = hx
     steps = input.transpose(0, 1) if batch_first else input
     has_projection = hidden.shape[2] != cell.shape[2]
@@ -133,7 +131,7 @@ def _without_cell(kind: str) -> Callable[..., tuple[Tensor, Tensor]]:
         bidirectional: bool,
         batch_first: bool = False,
     ) -> tuple[Tensor, Tensor]:
-        _require_plain(params, dropout, train, num_layers)
+        _refuse_packed(params)
         steps = input.transpose(0, 1) if batch_first else input
         output, hidden, _ = _layers(kind, steps, hx, None, params, has_biases, False, num_layers, bidirectional)
         return output.transpose(0, 1) if batch_first else output, hidden

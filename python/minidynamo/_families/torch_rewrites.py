@@ -108,7 +108,6 @@ def _plain(name: str) -> Any:
     return layers
 
 
-# Their names are those of torch_layers.py.
 PLAIN_RECURRENT = {name: _plain(name) for name in ("lstm", "gru", "rnn_tanh", "rnn_relu")}
 
 
