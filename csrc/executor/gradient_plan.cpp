@@ -179,9 +179,7 @@ bool add_viewed(Graph& graph, const std::vector<ValueRef>& cut) {
 }
 
 bool runs_once(const Graph& graph) {
-  return graph.has_host_call() || std::ranges::any_of(graph.nodes(), [](const auto& node) {
-           return node->kind == NodeKind::Op && node->op->draws();
-         });
+  return graph.has_host_call() || std::ranges::any_of(graph.nodes(), [](const auto& node) { return draws(*node); });
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ namespace {
 constexpr Kernel kSteadyReductions[] = {sum_kernel,  prod_kernel, mean_kernel, amax_kernel,
                                         amin_kernel, any_kernel,  all_kernel};
 
-constexpr Kernel kReplacingWrites[] = {copy_into_kernel,  fill_kernel,       zero_kernel,    scatter_view_kernel,
-                                       index_fill_kernel, index_copy_kernel, scatter_kernel, masked_fill_kernel};
+// Beside those that replace all elements.
+constexpr Kernel kReplacingWrites[] = {scatter_view_kernel, index_fill_kernel, index_copy_kernel, scatter_kernel,
+                                       masked_fill_kernel};
 
 bool is_own_value(const ValueRef& value) {
   return value.node->kind == NodeKind::Op && value.node->outs.size() == 1 && !is_strided_view(*value.node);
@@ -31,7 +32,8 @@ bool combines(const Node& write) {
     const auto* accumulates = std::get_if<Scalar>(&write.operands[4]);
     return accumulates == nullptr || accumulates->as_int() != 0;
   }
-  return std::ranges::find(kReplacingWrites, write.op->kernel) == std::end(kReplacingWrites);
+  return !replaces_all(*write.op) &&
+         std::ranges::find(kReplacingWrites, write.op->kernel) == std::end(kReplacingWrites);
 }
 
 bool is_steady(const OpRow& op) {

@@ -97,6 +97,7 @@ struct RuntimeAssert {
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
 // Whether it is a host call that must not be repeated.
+inline bool draws(const Node& node) { return node.kind == NodeKind::Op && node.op->draws(); }
 inline bool is_made_once(const Node& node) { return is_op(node, OpKind::HostCall) && !node.op->host_call.repeatable; }
 inline bool is_op(const Node& node, OpRole role) { return node.kind == NodeKind::Op && node.op->role() == role; }
 

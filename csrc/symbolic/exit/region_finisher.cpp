@@ -260,10 +260,9 @@ std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
 // If an object that an output may have shown was written later, the region ends before that output.
 void RegionFinisher::check_outputs() {
   if (deferred_.queued().empty()) return;
-  bool draws = std::ranges::any_of(tracer_.graph().nodes(),
-                                   [](const auto& node) { return node->kind == NodeKind::Op && node->op->draws(); });
+  bool any_draws = std::ranges::any_of(tracer_.graph().nodes(), [](const auto& node) { return draws(*node); });
   for (const QueuedOutput& output : deferred_.queued())
-    if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
+    if ((any_draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
       throw RestartSignal{output.step, output.graph_break, output.policy};
 }
 
