@@ -1,6 +1,7 @@
 // The op table: every row parses, has a rule and, if needed, a kernel, and rules work on fakes with symbolic sizes.
 #include "tensor/ops/op_row.h"
 
+#include <algorithm>
 #include <set>
 
 #include "check.h"
@@ -34,6 +35,7 @@ TEST(rows) {
     CHECK(!row->doc.empty());
     CHECK(row->kind != OpKind::PointwiseBinary || row->pointwise >= 0);
     CHECK(find_op(row->name) == row);
+    CHECK(std::ranges::count(op_overloads(python_name(*row)), row) == 1);
   }
   CHECK(names.size() > 120);
   CHECK(find_op("no_such_op") == nullptr);

@@ -62,7 +62,11 @@ class OpTable {
       list = &lists_.emplace_back(std::move(longer));
     }
     list->push_back(added);
-    by_name_[added->name] = added;
+    const OpRow*& named = by_name_[added->name];
+    std::vector<const OpRow*>& overloads = overloads_[std::string(python_name(*added))];
+    if (named != nullptr) std::erase(overloads, named);
+    overloads.push_back(added);
+    named = added;
     return added;
   }
 
@@ -70,6 +74,13 @@ class OpTable {
     std::lock_guard lock(mutex_);
     auto it = by_name_.find(name);
     return it == by_name_.end() ? nullptr : it->second;
+  }
+
+  // Without rows that are shadowed.
+  std::vector<const OpRow*> overloads(std::string_view name) {
+    std::lock_guard lock(mutex_);
+    auto it = overloads_.find(name);
+    return it == overloads_.end() ? std::vector<const OpRow*>() : it->second;
   }
 
   std::span<const OpRow* const> rows() {
@@ -82,6 +93,7 @@ class OpTable {
   std::deque<OpRow> rows_;
   std::deque<std::vector<const OpRow*>> lists_;
   std::map<std::string, const OpRow*, std::less<>> by_name_;
+  std::map<std::string, std::vector<const OpRow*>, std::less<>> overloads_;  // by Python's name
 };
 
 OpTable& table() {
@@ -178,14 +190,7 @@ std::string_view python_name(const OpRow& row) {
   return name.substr(0, name.find('.'));
 }
 
-std::vector<const OpRow*> op_overloads(std::string_view name) {
-  std::vector<const OpRow*> overloads;
-  for (const OpRow* row : op_rows()) {
-    // A run-time row shadows the one before it.
-    if (python_name(*row) == name && find_op(row->name) == row) overloads.push_back(row);
-  }
-  return overloads;
-}
+std::vector<const OpRow*> op_overloads(std::string_view name) { return table().overloads(name); }
 
 void fill_defaults(const OpRow& row, std::vector<Arg>& args) {
   for (size_t i = args.size(); i < row.schema.params.size(); ++i) {
