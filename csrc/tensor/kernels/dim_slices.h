@@ -40,20 +40,30 @@ class DimSlices {
   int64_t count() const { return starts_.count(); }
   int64_t length() const { return length_; }
 
+  // Where the values of a piece are computed: at their place in dst if they lie there as values of T, else in buffer.
+  T* values_of(int64_t slice, int64_t begin, T* buffer) const {
+    bool in_place = inside_ == 1 && dst_->dtype() == dtype_of<T>();
+    return in_place ? dst_.template data<T>() + first_of(slice) + begin : buffer;
+  }
+
   // raw has room for n elements of 8 bytes.
   void read(int64_t slice, int64_t begin, int64_t n, void* raw, T* values) const {
-    load_(slice_.read(0, src_.template data<char>() + starts_.offset(0, slice), begin, n, raw), values, n);
+    void* buffer = src_->dtype() == dtype_of<T>() ? values : raw;
+    const void* elements = slice_.read(0, src_.template data<char>() + starts_.offset(0, slice), begin, n, buffer);
+    if (elements != values) load_(elements, values, n);
   }
 
   void write(int64_t slice, int64_t begin, int64_t n, void* raw, const T* values) const {
-    int64_t first = slice / inside_ * inside_ * length_ + slice % inside_;
-    char* place = dst_.template data<char>() + static_cast<size_t>(first) * item_size(dst_->dtype());
+    char* place = dst_.template data<char>() + static_cast<size_t>(first_of(slice)) * item_size(dst_->dtype());
     void* target = slice_.write_place(1, place, begin, n, raw);
-    save_(values, target, n);
+    if (target != values) save_(values, target, n);
     if (target == raw) slice_.write_back(1, place, begin, n, target);
   }
 
  private:
+  // The index in dst of a slice's first element.
+  int64_t first_of(int64_t slice) const { return slice / inside_ * inside_ * length_ + slice % inside_; }
+
   // The starts of the slices in dst's order: all dims but `dim`.
   static ElementWalk starts_of(const Tensor& src, int dim) {
     int64_t sizes[ElementWalk::kMaxRank], strides[ElementWalk::kMaxRank];
@@ -88,8 +98,8 @@ void for_slices(const Tensor& src, const Tensor& dst, int dim, double ns_per_ite
   parallel_for(slices.count(), ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
     StoragePtr raw = Storage::allocate(static_cast<size_t>(n) * 8);
     StoragePtr row = Storage::allocate(static_cast<size_t>(n) * sizeof(T));
-    T* values = static_cast<T*>(row->data());
     for (int64_t i = begin; i < end; ++i) {
+      T* values = slices.values_of(i, 0, static_cast<T*>(row->data()));
       slices.read(i, 0, n, raw->data(), values);
       change(values, n);
       slices.write(i, 0, n, raw->data(), values);
@@ -111,11 +121,11 @@ void scan_slices(const Tensor& src, const Tensor& dst, int dim, double ns_per_it
   parallel_for(slices.count(), ns_per_item * static_cast<double>(slices.length()), [&](int64_t begin, int64_t end) {
     StoragePtr raw = Storage::allocate(static_cast<size_t>(piece) * 8);
     StoragePtr row = Storage::allocate(static_cast<size_t>(piece) * sizeof(T));
-    T* values = static_cast<T*>(row->data());
     for (int64_t i = begin; i < end; ++i) {
       Carry carry = start;
       for (int64_t at = 0; at < slices.length(); at += piece) {
         int64_t n = std::min(piece, slices.length() - at);
+        T* values = slices.values_of(i, at, static_cast<T*>(row->data()));
         slices.read(i, at, n, raw->data(), values);
         change(values, n, carry);
         slices.write(i, at, n, raw->data(), values);

@@ -103,19 +103,6 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
   });
 }
 
-// A chunk of a running sum; `before` is the sum of the preceding chunks.
-template <typename T>
-void running_sum(const FloatLoops<T>& run, T* values, int64_t n, double& before) {
-  double total = before + run.exact_sum(values, n);
-  run.running_sum(values, values, n);
-  if (before != 0) {
-    T shift = static_cast<T>(before);
-    const void* operands[] = {values, &shift};
-    pointwise_loop(static_cast<int>(Pointwise::add), dtype_of<T>(), 2)(operands, values, n, nullptr);
-  }
-  before = total;
-}
-
 }  // namespace
 
 void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
@@ -172,10 +159,10 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (is_floating(outs[0]->dtype())) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
       const FloatLoops<T>& run = loops_of<T>();
-      if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
-      bool is_whole = self->rank() == 0 || self->sizes()[dim] <= kScanPiece;
+      auto row = [&](const T* src, T* dst, int64_t n) { run.running_sum(src, dst, n, 0.0); };
+      if (for_plain_rows<T>(self, outs[0], dim, 0.3, row)) return;
       scan_slices<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {
-        is_whole ? run.running_sum(values, values, n) : running_sum<T>(run, values, n, before);
+        before = run.running_sum(values, values, n, before);
       });
     });
   }

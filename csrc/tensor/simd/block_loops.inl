@@ -572,11 +572,10 @@ inline Vector<T> sums_up_to(Vector<T> vector) {
   }
 }
 
-// dst[i] = src[0] + ... + src[i]; dst may be src. The sum of preceding vectors is kept in double: float32 would lose a
-// bit with each doubling of the length.
+// dst may be src. The sum of preceding vectors is kept in double: float32 would lose a bit with each doubling of the
+// length.
 template <typename T>
-void running_sum_run(const T* src, T* dst, int64_t n) {
-  double total = 0;
+double running_sum_run(const T* src, T* dst, int64_t n, double total) {
   int64_t i = 0;
   for (; i + kVector<T> <= n; i += kVector<T>) {
     Vector<T> sums = sums_up_to<T>(load_vector(src + i));
@@ -587,6 +586,7 @@ void running_sum_run(const T* src, T* dst, int64_t n) {
     total += double(src[i]);
     dst[i] = T(total);
   }
+  return total;
 }
 
 template <typename T>

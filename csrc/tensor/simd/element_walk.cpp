@@ -20,8 +20,13 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
   if (src_step == kItem && dst_step == -kItem)
     return loops().reversed[kWidth](src + (n - 1) * kItem, dst - (n - 1) * kItem, n);
   if (src_step == 0 && dst_step == kItem) return loops().repeat[kWidth](src, dst, n);
-  for (int i = 0; dst_step == kItem && i < kPickSteps; ++i)
-    if (src_step == (i + 2) * kItem) return loops().pick[kWidth][i][0](&src, &dst, n);
+  int64_t skipped = src_step / kItem - 2;
+  if (dst_step == kItem && src_step % kItem == 0 && skipped >= 0 && skipped < kPickSteps) {
+    // Copies: the loops below keep src and dst in registers, since nothing points to them.
+    const char* from[] = {src};
+    char* to[] = {dst};
+    return loops().pick[kWidth][skipped][0](from, to, n);
+  }
   Word value;
   if (src_step == 0) {
     std::memcpy(&value, src, sizeof value);

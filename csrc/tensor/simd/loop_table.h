@@ -218,8 +218,8 @@ struct FloatLoops {
   void (*moments)(const T* src, int64_t n, double* mean, double* squares);
   // dst = (src - mean) / sqrt(variance + eps) * scale + shift; scale and shift may be null. dst may be src.
   void (*normalize)(const T* src, T* dst, int64_t n, double eps, const T* scale, const T* shift);
-  // dst[i] = src[0] + ... + src[i]; dst may be src.
-  void (*running_sum)(const T* src, T* dst, int64_t n);
+  // dst[i] = before + src[0] + ... + src[i]; returns the last one, in double. dst may be src.
+  double (*running_sum)(const T* src, T* dst, int64_t n, double before);
   // dst[i] = exp(src[i] - shift); returns the sum of dst.
   T (*exp_sum)(const T* src, T shift, T* dst, int64_t n);
 };
