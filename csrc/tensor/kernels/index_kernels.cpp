@@ -297,18 +297,38 @@ bool read_elements(const IndexedOffsets& indexed, const Offsets& before, const W
     const Word* from = src + before[b];
     Word* to = dst + static_cast<int64_t>(b) * indexed.count();
     parallel_for(indexed.count(), 1.0, [&](int64_t begin, int64_t end) {
+      auto by_offsets = [&](int64_t at, const int64_t* offsets, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) to[at + i] = from[offsets[i]];
+      };
       bool all = true;
-      if (indexed.is_one()) {
-        all = indexed.take(begin, end - begin, from, to + begin);
+      if constexpr (sizeof(Word) == 4 || sizeof(Word) == 8) {
+        all = indexed.is_one() ? indexed.take(begin, end - begin, from, to + begin)
+                               : for_each_stretch(indexed, begin, end, by_offsets);
       } else {
-        all = for_each_stretch(indexed, begin, end, [&](int64_t at, const int64_t* offsets, int64_t n) {
-          for (int64_t i = 0; i < n; ++i) to[at + i] = from[offsets[i]];
-        });
+        all = for_each_stretch(indexed, begin, end, by_offsets);
       }
       if (!all) fits = false;
     });
   }
   return fits;
+}
+
+bool read_items(size_t item, const IndexedOffsets& indexed, const Offsets& before, const char* src, char* dst) {
+  auto read = [&]<typename Word>(Word) {
+    return read_elements(indexed, before, reinterpret_cast<const Word*>(src), reinterpret_cast<Word*>(dst));
+  };
+  switch (item) {
+    case 1:
+      return read(uint8_t{});
+    case 2:
+      return read(uint16_t{});
+    case 4:
+      return read(uint32_t{});
+    case 8:
+      return read(uint64_t{});
+    default:
+      return read(Complex<double>{});
+  }
 }
 
 bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run, size_t item, const char* src,
@@ -532,15 +552,10 @@ void index_kernel(const OpCall& call, std::span<Tensor> outs) {
   size_t item = item_size(self->dtype());
   const char* src = self.data<const char>();
   char* dst = outs[0].data<char>();
-  bool is_plain = outs[0]->numel() > 0 && self->numel() > 0 && around.after_is_run &&
-                  (around.after.size() > 1 || item == 4 || item == 8);
-  if (is_plain) {
+  if (outs[0]->numel() > 0 && self->numel() > 0 && around.after_is_run) {
     IndexedOffsets indexed(call, layout, self);
     bool fits = around.after.size() > 1 ? read_runs(indexed, around.before, around.after.size() * item, item, src, dst)
-                : item == 4             ? read_elements(indexed, around.before, reinterpret_cast<const uint32_t*>(src),
-                                                        reinterpret_cast<uint32_t*>(dst))
-                                        : read_elements(indexed, around.before, reinterpret_cast<const uint64_t*>(src),
-                                                        reinterpret_cast<uint64_t*>(dst));
+                                        : read_items(item, indexed, around.before, src, dst);
     if (!fits) indexed.raise_outside();
     return;
   }

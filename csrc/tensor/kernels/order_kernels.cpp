@@ -417,6 +417,21 @@ void take_ranks_of_row(const T* row, int64_t n, const int64_t* ranks, int64_t co
   }
 }
 
+// Sorts many at a time.
+template <typename T>
+void take_ranks_of_short_rows(const Rows<T>& rows, const Ranks& ranks, T* values) {
+  constexpr int64_t kElements = 32768;
+  int64_t n = rows.length, most = std::min(rows.count, std::max<int64_t>(kElements / n, 1));
+  StoragePtr sorted = Storage::allocate(static_cast<size_t>(most * n) * sizeof(T));
+  T* elements = static_cast<T*>(sorted->data());
+  for (int64_t first = 0; first < rows.count; first += most) {
+    int64_t count = std::min(most, rows.count - first);
+    sort_rows<T>({rows.row(first), count, n}, {elements, nullptr, n, false});
+    for (int64_t row = 0; row < count; ++row)
+      for (int64_t i = 0; i < ranks.count; ++i) *values++ = elements[row * n + ranks.of_row(first + row)[i]];
+  }
+}
+
 void take_ranks(const OpCall& call, int dim, const Ranks& ranks, const Tensor& out) {
   if (out->numel() == 0) return;
   const Tensor& self = tensor_arg(call, 0);
@@ -431,6 +446,7 @@ void take_ranks(const OpCall& call, int dim, const Ranks& ranks, const Tensor& o
   RowsOut to(out, dim);
   with_type(self->dtype(), [&]<typename T>() {
     Rows<T> rows{slices.data<T>(), count, length};
+    if (length <= kShortRow && count > 2) return take_ranks_of_short_rows(rows, ranks, to.data<T>());
     for_rows(count, length, kSelectNs, [&](int64_t begin, int64_t end, int threads) {
       RowKeys<T> keys(length);
       for (int64_t row = begin; row < end; ++row) {
