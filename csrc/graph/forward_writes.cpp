@@ -1,6 +1,6 @@
 // A read from a window reads the value that was written there, or, past writes elsewhere, what the memory held before
-// them. A write that replaces the window of the write before it takes that one's place. Rewires only uses by ops, as
-// the other passes.
+// them. A write that replaces the window, or all elements, of the write before it takes that one's place. Rewires only
+// uses by ops, as the other passes.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -203,11 +203,42 @@ class BaseChanges {
   std::map<std::pair<const Node*, const Node*>, Node*> made_;
 };
 
+std::vector<int> uses_of(const Graph& graph) {
+  std::vector<int> uses(graph.nodes().size());
+  auto note = [&](const ValueRef& value) { ++uses[static_cast<size_t>(value.node->index)]; };
+  for (const auto& node : graph.nodes())
+    for (const Operand& operand : node->operands) for_each_value(operand, note);
+  for (const ValueRef& output : graph.outputs()) note(output);
+  return uses;
+}
+
+// A write whose result only says how the copy that replaces it lies. (A gradient of zeros is not one of None.)
+bool is_only_replaced(const Graph& graph, const ValueRef& value, const std::vector<int>& uses) {
+  const Node& write = *value.node;
+  if (!is_op(write, OpKind::Write) || write.outs.size() != 1 || must_run(write)) return false;
+  const auto* before = std::get_if<ValueRef>(&write.operands[0]);
+  return before != nullptr && uses[static_cast<size_t>(write.index)] == 1 && !write.outs[0].spec.requires_grad &&
+         same_layout(graph.info(*before).spec, write.outs[0].spec);
+}
+
+bool drop_replaced_writes(Graph& graph) {
+  std::vector<int> uses = uses_of(graph);
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    auto* self = is_op(*node, OpRole::Copy) ? std::get_if<ValueRef>(&node->operands[0]) : nullptr;
+    if (self == nullptr || !is_only_replaced(graph, *self, uses)) continue;
+    *self = base_of(*self->node);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool forward_writes(Graph& graph) {
-  if (!has_window_writes(graph)) return false;
   DecidesByHint decides;  // as the capture of each view did, which guards hold
+  bool dropped = drop_replaced_writes(graph);
+  if (!has_window_writes(graph)) return dropped;
   Forwarding forwarding(graph);
   BaseChanges bases(graph);
   bool changed = false;
@@ -236,7 +267,7 @@ bool forward_writes(Graph& graph) {
   }
   changed = changed || !bases.empty();
   bases.run();
-  return changed;
+  return changed || dropped;
 }
 
 }  // namespace md

@@ -121,3 +121,32 @@ def test_nodes_outlive_the_name_of_the_graph():
     value = graph.arguments(graph.nodes[2])[0][0]
     del nodes, graph
     assert (value.node, value.out) == ("l_x_", 0)
+
+
+WRITES = """\
+%l_x_ = input L_x_ : f32[3][1]
+%l_y_ = input L_y_ : f32[3][1]
+%neg = neg(%l_x_) : f32[3][1]
+%copy = copy(%neg, %l_y_, false) : f32[3][1]
+%relu = relu(%l_y_) : f32[3][1]
+%copy_1 = copy(%copy, %relu, false) : f32[3][1]
+{more}return %copy_1{outs}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "outs", "copies"),
+    [
+        ("", "", 1),
+        ("", ", %copy", 2),
+        ("%exp = exp(%copy) : f32[3][1]\n", ", %exp", 2),
+        ("%exp = exp(%l_y_) : f32[3][1]\n%copy_2 = copy(%copy_1, %exp, false) : f32[3][1]\n", ", %copy_2", 2),
+    ],
+    ids=["replaced", "returned", "read", "replaced and returned"],
+)
+def test_what_a_copy_replaces_is_not_written(more, outs, copies, x):
+    graph = parse(WRITES.format(more=more, outs=outs))
+    optimized = graph.optimized()
+    assert str(optimized).count("= copy(") == copies
+    for found, expected in zip(optimized.lower()(x[0], x[1]), graph.eager()(x[0], x[1])):
+        assert found.tolist() == pytest.approx(expected.tolist())
