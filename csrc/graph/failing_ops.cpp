@@ -59,8 +59,7 @@ bool may_overflow(const Node& node) {
   return divisor == nullptr || divisor->is_symbolic() || divisor->as_int() == -1;
 }
 
-// A write that stores into another dtype, which may not hold the value. Integers, indices among them, overflow float16
-// alone.
+// Makes values of another dtype, which may not hold them. Integers, indices among them, overflow float16 alone.
 bool converts(const Node& node) {
   DType to = node.outs[0].spec.dtype;
   bool found = false;
@@ -80,6 +79,8 @@ bool may_raise_float_flags(const Node& node) {
   switch (node.op->kind) {
     case OpKind::Write:
       return converts(node) && reads_floats(node);
+    case OpKind::Cast:
+      return converts(node) || reads_floats(node);
     case OpKind::View:
     case OpKind::Creation:
     case OpKind::Random:
@@ -93,7 +94,6 @@ bool may_raise_float_flags(const Node& node) {
     case OpKind::Matmul:
     case OpKind::Decomposition:
     case OpKind::Softmax:
-    case OpKind::Cast:
     case OpKind::Gather:
       break;
   }

@@ -174,7 +174,7 @@ ValuePtr call_Converted(Tracer& tracer, const TensorCallable& callable, const Ca
   return in_library(tracer, args.positional[0], *conversion);
 }
 
-// New memory may be written, and views of what may be, unless they repeat elements.
+// New memory may be written, and views of what may be, unless they repeat elements. No scalar may be.
 ValuePtr call_Writable(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   TensorValue* tensor = tensor_in(args);
   if (tensor == nullptr || args.positional.size() != 1) refuse(callable);
@@ -184,6 +184,7 @@ ValuePtr call_Writable(Tracer& tracer, const TensorCallable& callable, const Cal
     return known->family->is_writable(known->object);
   };
   if (tensor->source != nullptr) return tracer.values().boolean(is_writable(args.positional[0]));
+  if (holds_scalars(*tensor->family)) return tracer.values().boolean(false);
   const TensorBase* base = tensor->views.empty() ? nullptr : tensor->base.get();
   bool may = base == nullptr || base->source == nullptr || is_writable(tracer.values().find(base->source));
   return tracer.values().boolean(may && !has_expanded_dim(tensor->spec));

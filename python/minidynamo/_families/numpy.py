@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 
 from .. import _C
@@ -36,7 +37,7 @@ def load(numpy: Any) -> str | None:
         _C._numpy.add(kind.item, f"{kind.__name__}.item", "Element", method=True)
         _C._numpy.add(kind.tolist, f"{kind.__name__}.tolist", "Elements", method=True)
     for name in ("flat", "flags"):
-        _C._numpy.add_part(name, type(getattr(numpy.zeros(1), name)), getattr(numpy.ndarray, name).__get__)
+        _C._numpy.add_part(name, type(getattr(numpy.zeros(1), name)), operator.attrgetter(name))
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
         _C._numpy.add_attribute(name, function, takes_complex=True)
     conversions.register()

@@ -67,6 +67,7 @@ OF_VECTORS = {
     "ediff1d": lambda v: np.ediff1d(v),
     "nanprod": lambda v: np.nanprod(v),
     "nancumsum": lambda v: np.nancumsum(v),
+    "histogram2d": lambda v: np.histogram2d(v, v * 2, bins=3),
     "nanmedian": lambda v: np.nanmedian(v),
     "cbrt": lambda v: np.cbrt(v),
     "cbrt of more": lambda v: np.cbrt(v * 2) + 1,

@@ -30,6 +30,7 @@ def layouts(code):
         "one": array_of(code, (1, 1)),
         "nothing": array_of(code, (0, 3)),
         "no axes": np.array(3).astype(code),
+        "scalar": np.array(3).astype(code)[()],
         "repeated": np.broadcast_to(array_of(code, (3,)), (2, 3)),
     }
 
@@ -157,6 +158,7 @@ MADE = {
     "part": lambda x: x[..., 1:],
     "copy": lambda x: x.copy(),
     "wider": lambda x: np.broadcast_to(x, (2, *x.shape)),
+    "total": lambda x: x.sum(),
 }
 
 

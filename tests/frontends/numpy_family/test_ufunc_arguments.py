@@ -126,6 +126,7 @@ CALLS = {
         lambda x, m: np.add.reduceat(x, [0, 2], axis=-1),
         lambda x, m: np.add.reduceat(x, [0, 99]),
         lambda x, m: np.add.reduceat(x, np.array([0, 1])),
+        lambda x, m: np.add.reduceat((x * 0).astype(np.float32) * -1, [0, 2, 1]),
     ],
     "at": [
         lambda x, m: (np.add.at(x, np.array([0, 1, 0, -1]), 2), x),

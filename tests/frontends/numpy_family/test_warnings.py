@@ -161,6 +161,19 @@ def stores_row_by_row(x):
     return np.log(y - 1), x
 
 
+def integers_as_float16(x):
+    y = (x * 0 + 40000).astype(np.int32)
+    halves = np.empty(x.shape, np.float16)
+    np.add(y, np.where(x > 2, 0, y), out=halves)
+    return halves, y + 1
+
+
+def integers_beside_float16(x):
+    y = np.where(x > 2, 1, 70000)
+    x += y
+    return y.astype(np.float16), y * 2
+
+
 def hidden_by_where(x):
     return np.where(x > 1, np.log(x - 1), 0)
 
@@ -183,6 +196,8 @@ PROGRAMS = [
         complex_quotients,
         unused_complex_quotient,
         hidden_by_where,
+        integers_as_float16,
+        integers_beside_float16,
         converts_and_adds,
         converts_later,
         fills_first,

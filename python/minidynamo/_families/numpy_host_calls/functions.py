@@ -18,8 +18,8 @@ linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals linalg.qr linalg.matrix_ra
 linalg.norm linalg.matrix_norm linalg.vector_norm linalg.multi_dot linalg.tensorsolve linalg.tensorinv linalg.outer
 linalg.cross linalg.trace argsort argpartition partition sort lexsort searchsorted digitize convolve correlate median
 percentile quantile polyadd polysub polymul polyder polyint poly roots vander unwrap ediff1d bartlett blackman hamming
-hanning kaiser i0 nanprod nancumsum nancumprod histogram histogram_bin_edges packbits unpackbits kron tensordot einsum
-interp ndarray.argsort ndarray.argpartition ndarray.searchsorted
+hanning kaiser i0 nanprod nancumsum nancumprod histogram histogram2d histogram_bin_edges packbits unpackbits kron
+tensordot einsum interp ndarray.argsort ndarray.argpartition ndarray.searchsorted
 """
 # Python warns of some elements.
 _WARNING = "polyfit nanmedian nanpercentile nanquantile"

@@ -52,6 +52,8 @@ def length(array: Any, /) -> Any:
 
 @rewrites("flatiter.base")
 def base(array: Any, /) -> Any:
+    if not isinstance(array, numpy.ndarray):
+        decline("the new array of a scalar")
     return array
 
 

@@ -91,6 +91,15 @@ def accumulate(self: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: 
     return function(array, axis, dtype, out)
 
 
+def _total(function: Any, part: Tensor, axis: int) -> Tensor:
+    """Begins with the first element: of zeros that are all negative the sum is."""
+    total = function(part, axis, keepdim=True)
+    if not part.dtype.is_floating_point:
+        return total
+    is_negative = minidynamo.signbit(part).all(axis, keepdim=True) & (total == 0)
+    return minidynamo.where(is_negative, -total, total)
+
+
 @stands_in("ufunc.reduceat", returns_arrays=True)
 def reduceat(self: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     values = array_of(array, "reduceat")
@@ -107,7 +116,7 @@ def reduceat(self: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any =
     parts = []
     for place, following in zip(indices, [*indices[1:], size]):
         length = following - place if following > place else 1
-        parts.append(function(values.narrow(axis, place, length), axis, keepdim=True))
+        parts.append(_total(function, values.narrow(axis, place, length), axis))
     return minidynamo.cat(parts, axis)
 
 
