@@ -211,7 +211,7 @@ FrameDriver::Advance FrameDriver::advance() {
 
 FrameDriver::Advance FrameDriver::leave_to_python(RegionEntryPtr entry) {
   if (entry->is_driven()) return enter_stretch(*entry->region.workless, entry);
-  Bailout reason = bailout_of(entry->region);
+  Bailout reason = bailout_of(*entry);
   if (entry->was_learned()) callees_.watch(std::move(entry));
   return bail_out_here(reason);
 }
@@ -227,6 +227,7 @@ FrameDriver::Advance FrameDriver::leave_empty_regions() {
 }
 
 FrameDriver::Advance FrameDriver::enter_stretch(const Stretch& more, RegionEntryPtr entry) {
+  note_start(entry);
   stretch_ = stretch_.joins(more) ? stretch_.joined(more) : more;
   workless_.push_back(std::move(entry));
   ++counters().stretches_driven;
@@ -240,11 +241,11 @@ FrameDriver::Advance FrameDriver::run_stretch() {
   {
     AmbientPolicy ambient(policy_);
     do {
-      counters().concrete_instructions += step_quickly_in(frame_, stretch_);
+      note_instructions(step_quickly_in(frame_, stretch_));
       from = frame_.index();
       done = {Outcome::Next, from};
       if (!stretch_.contains(from)) break;
-      ++counters().concrete_instructions;
+      note_instructions(1);
       done = step_or_lend();
       if (!frame_.entered()) return Advance::Left;
       if (ambient.now() != nullptr) policy_ = ambient.now();
@@ -253,7 +254,7 @@ FrameDriver::Advance FrameDriver::run_stretch() {
     } while (stretch_.contains(done.index) && (done.index > from || !is_below_another_hook()));
   }
   if (done.outcome != Outcome::Next) {
-    --counters().concrete_instructions;  // finish_step() counts it
+    note_instructions(-1);  // finish_step() counts it
     return finish_step(done, nullptr);
   }
   // Learned meanwhile, from a frame of the same code that this one has called.
@@ -277,8 +278,15 @@ FrameDriver::Advance FrameDriver::run_uncaptured(Bailout why) {
   return execute_here();
 }
 
+void FrameDriver::note_start(const RegionEntryPtr& entry) {
+  if (std::exchange(has_started_, true)) return;
+  if (caller_ == nullptr && entry->instruction == 0) first_ = entry;
+}
+
 // Learns what follows the regions without a plan that this frame goes through.
 void FrameDriver::note_region(const RegionEntryPtr& entry) {
+  note_start(entry);
+  balance_.add_region(entry->saved);
   if (entry->plan == nullptr) {
     if (first_empty_ == nullptr && !entry->region.is_strict_inside) first_empty_ = entry;
     return;
@@ -293,9 +301,10 @@ void FrameDriver::note_region(const RegionEntryPtr& entry) {
 // The frame ends, or is left to Python.
 void FrameDriver::note_end() {
   for (const RegionEntryPtr& entry : workless_) entry->behind.note_end();
-  if (first_empty_ == nullptr) return;
-  bool is_whole = policy_->keeps_empty_regions || policy_->breaks_are_errors() || config().snapshot_stress != 0;
-  if (!is_whole) first_empty_->behind.note_empty_frame();
+  if (caller_ != nullptr) caller_->balance_.add(balance_);
+  if (policy_->keeps_empty_regions || policy_->breaks_are_errors() || config().snapshot_stress != 0) return;
+  if (first_empty_ != nullptr) first_empty_->behind.note_empty_frame();
+  if (first_ != nullptr && first_->checks_left == 0) first_->poor_frames.note(balance_);
 }
 
 bool FrameDriver::is_unprofitable(const RegionEntry& entry) {
@@ -529,7 +538,7 @@ FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
 FrameDriver::Advance FrameDriver::finish_step(const StepResult& done, RegionEntry* left) {
   frame_.set_index(done.index);
   if (done.outcome == Outcome::Return) return execute_last();
-  ++counters().concrete_instructions;
+  note_instructions(1);
   switch (done.outcome) {
     case Outcome::Next:
     case Outcome::Return:

@@ -6,6 +6,8 @@
 #include "eval_frame/bailout.h"
 #include "eval_frame/check_captures.h"
 #include "eval_frame/concrete.h"
+#include "eval_frame/counters.h"
+#include "eval_frame/frame_balance.h"
 #include "eval_frame/left_code.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
@@ -44,7 +46,13 @@ class FrameDriver {
   Advance advance();
   Advance run_uncaptured(Bailout why);
   bool is_unprofitable(const RegionEntry& entry);
+  // The first region of the frame.
+  void note_start(const RegionEntryPtr& entry);
   void note_region(const RegionEntryPtr& entry);
+  void note_instructions(int64_t count) {
+    counters().concrete_instructions += count;
+    balance_.add_instructions(count);
+  }
   void note_end();
   Advance leave_to_python(RegionEntryPtr entry);
   Advance leave_empty_regions();
@@ -129,6 +137,9 @@ class FrameDriver {
   std::optional<Arrival> arrival_;
   LeftCode callees_;
   int empty_regions_ = 0;
+  FrameBalance balance_;
+  bool has_started_ = false;
+  RegionEntryPtr first_;                  // the region at the start of the function; null: none, or it is not whole
   Stretch stretch_{0, -1};                // no regions start in it
   int lent_header_ = -1;                  // the last loop header of it found lendable
   std::optional<Stretch> numbers_;        // executed here while all operands are numbers

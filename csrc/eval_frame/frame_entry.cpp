@@ -107,7 +107,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (entry != nullptr && entry->is_driven())
     return drive(ts, raw, policy, [&](FrameDriver& driver) { return driver.run_workless(entry); });
   if (entry != nullptr && entry->is_left()) {
-    why = bailout_of(entry->region);
+    why = bailout_of(*entry);
     return leave_to_interpreter(ts, raw, why, std::move(entry), policy);
   }
   if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {

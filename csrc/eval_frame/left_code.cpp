@@ -100,7 +100,7 @@ void LeftCode::note_operation() {
       code->facts_->fruitless = 0;
       code->put_back();
     }
-    if (code->watched_) code->watched_->behind.note_operation();
+    if (code->watched_) code->watched_->note_operation();
   }
 }
 

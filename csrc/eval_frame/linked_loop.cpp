@@ -118,7 +118,7 @@ FrameDriver::Advance FrameDriver::run_numbers() {
     do {
       from = frame_.index();
       if (step_quickly(frame_)) {
-        ++counters().concrete_instructions;
+        note_instructions(1);
         done = {Outcome::Next, frame_.index()};
         continue;
       }
@@ -129,7 +129,7 @@ FrameDriver::Advance FrameDriver::run_numbers() {
       }
       done = step_under(ambient);
       if (done.outcome != Outcome::Next) break;
-      ++counters().concrete_instructions;
+      note_instructions(1);
       frame_.set_index(done.index);
     } while (numbers_->contains(done.index) && done.index > from);
   }

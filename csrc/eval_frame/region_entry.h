@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "eval_frame/code_cache.h"
+#include "eval_frame/frame_balance.h"
 #include "executor/gradient_plan.h"
 #include "executor/output_views.h"
 #include "executor/plan.h"
@@ -33,12 +34,13 @@ class WorkBehind {
     has_plan_ = true;
     empty_frames_ = 0;
   }
-  // A frame that was left has called an operation: work is looked for again, a few times.
-  void note_operation() {
-    if (searches_ == kMostSearches) return;
+  // A frame that was left has called an operation: work is looked for again, a few times. Whether it is.
+  bool note_operation() {
+    if (searches_ == kMostSearches) return false;
     ++searches_;
     may_exist_ = is_searched_;
     empty_frames_ = 0;
+    return true;
   }
 
  private:
@@ -68,6 +70,8 @@ struct RegionEntry : CacheEntry {
   int64_t checks_left = 0;                     // config.check_captures
   int flagged_runs = 0;                        // the last runs in a row that met floating-point exceptions
   WorkBehind behind;                           // if it has no plan
+  int64_t saved = 0;                           // by a run, less what the run costs: loop_costs.def
+  PoorFrames poor_frames;                      // if it begins a function
   bool is_left_by_types = false;               // left to Python by guards on the types of the arguments alone
   bool links = false;                          // runs again from its own exit: linked_loop.h
   std::optional<Stretch> numbers;              // its instructions, if executing them costs less than a look-up
@@ -77,10 +81,15 @@ struct RegionEntry : CacheEntry {
     return gradients != nullptr && gradients->saves() ? *gradients->forward() : *region.graph;
   }
   // A stretch without work that the driver executes.
-  bool is_driven() const { return region.workless && behind.may_exist(); }
+  bool is_driven() const { return region.workless && behind.may_exist() && !poor_frames.are_known(); }
   // Otherwise: whether Python runs the frame from here, and whether that was learned.
-  bool is_left() const { return region.exit == ExitKind::Bailout || behind.is_missing(); }
-  bool was_learned() const { return region.workless.has_value() || behind.is_missing(); }
+  bool is_left() const { return region.exit == ExitKind::Bailout || is_learned_to_be_left(); }
+  bool was_learned() const { return region.workless.has_value() || is_learned_to_be_left(); }
+  bool is_learned_to_be_left() const { return behind.is_missing() || poor_frames.are_known(); }
+  // A frame that was left has called an operation.
+  void note_operation() {
+    if (behind.note_operation()) poor_frames.forget();
+  }
   // Whether the user's frames must be linked while the region is run or left.
   bool needs_frame() const { return checks_left > 0 || region.needs_frame(); }
 };

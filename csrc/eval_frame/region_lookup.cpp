@@ -482,6 +482,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry, report);
   entry->plan_ns = stopwatch.lap();
   entry->links = links_to_itself(*entry);
+  entry->saved = profit_of(entry->region, entry->plan != nullptr);
   if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry->numbers = stretch_of_numbers(*entry);
   filter_guards(place, *entry);
   entry->recompile_reasons = failing_guards(cache, key, place);

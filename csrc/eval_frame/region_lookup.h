@@ -32,10 +32,11 @@ bool may_go_on(const Bytecode& bytecode, const Stretch& stretch);
 // From the target of a back edge to its jump.
 std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index);
 
-// Why a region without a plan bails out.
-inline Bailout bailout_of(const CapturedRegion& region) {
-  if (region.is_cheap_loop) return Bailout::cheap_loop;
-  return region.skips_frame ? Bailout::skipped : Bailout::worthless;
+// Why a region that is left to Python bails out.
+inline Bailout bailout_of(const RegionEntry& entry) {
+  if (entry.poor_frames.are_known()) return Bailout::poor_frame;
+  if (entry.region.is_cheap_loop) return Bailout::cheap_loop;
+  return entry.region.skips_frame ? Bailout::skipped : Bailout::worthless;
 }
 
 }  // namespace md

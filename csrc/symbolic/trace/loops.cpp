@@ -147,13 +147,18 @@ int64_t hint_of(const TensorSpec& spec) {
   return count;
 }
 
+// What is made of numbers alone is a scalar too if it has one element: a part of an array that is built of numbers.
 bool is_of_scalars(const Node& node) {
-  bool found = std::ranges::all_of(node.outs, [](const ValueInfo& out) { return out.spec.rank() == 0; });
+  bool of_numbers = true, of_scalars = true;
   for (const Operand& operand : node.operands)
     for_each_value(operand, [&](const ValueRef& value) {
-      found = found && value.node->outs[static_cast<size_t>(value.out)].spec.rank() == 0;
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      of_numbers = of_numbers && info.is_scalar;
+      of_scalars = of_scalars && (info.is_scalar || info.spec.rank() == 0);
     });
-  return found;
+  return of_scalars && std::ranges::all_of(node.outs, [&](const ValueInfo& out) {
+           return out.spec.rank() == 0 || (of_numbers && hint_of(out.spec) == 1);
+         });
 }
 
 int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars, bool is_whole) {
@@ -208,6 +213,12 @@ bool is_mostly_python(Tracer& tracer, int64_t instructions, int64_t cost, int64_
 
 int64_t saved_work(const CapturedRegion& region) {
   return saved_by(region.graph->nodes(), region.has_scalars, region.exit == ExitKind::Loop);
+}
+
+// Libraries without scalars have operations that cost far more than these units.
+int64_t profit_of(const CapturedRegion& region, bool has_plan) {
+  if (!has_plan) return -loop_cost::entry;
+  return (region.has_scalars ? saved_work(region) : kMany) - loop_cost::entry;
 }
 
 bool is_long(BorrowedRef iterable) {

@@ -22,7 +22,9 @@ struct CapturedRegion;
 
 // What a region saves Python, less what it copies for writes: loop_costs.def.
 int64_t saved_work(const CapturedRegion& region);
-// Whether that is less than a region costs at each run, or less than one operation.
+// What a run saves, less what entering the region costs. Without a plan nothing is saved.
+int64_t profit_of(const CapturedRegion& region, bool has_plan);
+// Whether saved work is less than a region costs at each run, or less than one operation.
 bool is_cheap(int64_t saved);
 bool saves_nothing(int64_t saved);
 // Whether a range, or an iterator that knows its length, has more elements than a short loop.
