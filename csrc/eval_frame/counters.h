@@ -30,7 +30,9 @@ namespace md {
   MD_COUNTER(workless_traces, "traces given up because they added nothing to a graph")                        \
   MD_COUNTER(stretches_driven, "stretches without work that the driver executed, as work may follow")         \
   MD_COUNTER(loops_lent, "of the loops in them, those that the interpreter ran and returned from")            \
-  MD_COUNTER(hook_absences, "times that the hook was taken out for code whose callees have no work")
+  MD_COUNTER(hook_absences, "times that the hook was taken out for code whose callees have no work")          \
+  MD_COUNTER(work_gained, "what regions have saved in driven functions, less what they cost: loop_costs.def") \
+  MD_COUNTER(work_lost, "what regions and instructions between them have cost there that saved less")
 
 struct Counters {
 #define MD_COUNTER(name, doc) int64_t name = 0;

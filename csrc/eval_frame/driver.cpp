@@ -301,7 +301,12 @@ void FrameDriver::note_region(const RegionEntryPtr& entry) {
 // The frame ends, or is left to Python.
 void FrameDriver::note_end() {
   for (const RegionEntryPtr& entry : workless_) entry->behind.note_end();
-  if (caller_ != nullptr) caller_->balance_.add(balance_);
+  if (caller_ != nullptr) {
+    caller_->balance_.add(balance_);
+  } else {
+    counters().work_gained += balance_.gained();
+    counters().work_lost += balance_.lost();
+  }
   if (policy_->keeps_empty_regions || policy_->breaks_are_errors() || config().snapshot_stress != 0) return;
   if (first_empty_ != nullptr) first_empty_->behind.note_empty_frame();
   if (first_ != nullptr && first_->checks_left == 0) first_->poor_frames.note(balance_);

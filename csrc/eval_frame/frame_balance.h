@@ -24,9 +24,10 @@ class FrameBalance {
   bool is_poor() const;
   bool is_ruinous() const;
 
- private:
+  int64_t gained() const { return gained_; }
   int64_t lost() const;
 
+ private:
   int64_t gained_ = 0, lost_ = 0;
   int64_t instructions_ = 0;  // that the driver has executed
 };

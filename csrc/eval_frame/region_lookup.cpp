@@ -433,6 +433,12 @@ void set_violations(const std::string& text) {
   PyErr_SetString(imported("minidynamo._dynamo.exc", "ConstraintViolationError"), text.c_str());
 }
 
+void find_how_it_runs(const RegionPlace& place, RegionEntry& entry) {
+  entry.links = links_to_itself(entry);
+  entry.saved = profit_of(entry.region, entry.plan != nullptr);
+  if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry.numbers = stretch_of_numbers(entry);
+}
+
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   Stopwatch stopwatch;
   CaptureDraws draws;
@@ -481,9 +487,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   report.traced();
   if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry, report);
   entry->plan_ns = stopwatch.lap();
-  entry->links = links_to_itself(*entry);
-  entry->saved = profit_of(entry->region, entry->plan != nullptr);
-  if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry->numbers = stretch_of_numbers(*entry);
+  find_how_it_runs(place, *entry);
   filter_guards(place, *entry);
   entry->recompile_reasons = failing_guards(cache, key, place);
   cache.insert(key, entry, place.view);
