@@ -36,8 +36,23 @@ TIMM = """
 SIZES = {"inception_v3": 299, "googlenet": 128, "maxvit_t": 224, "vit_b_32": 224}
 
 
+def import_torchvision(torch):
+    """Where torchvision's compiled part does not load (it may need CUDA's libraries), its operators are named without it.
+
+    Returns what keeps the names.
+    """
+    try:
+        import torchvision  # noqa: F401
+    except ImportError:
+        return None
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        return name_operators(torch)
+    return None
+
+
 def name_operators(torch):
-    """torchvision's compiled part needs CUDA's libraries in the wheels of PyPI: its operators are named without it."""
     library = torch.library.Library("torchvision", "FRAGMENT")
     for text in (
         "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -203,7 +218,7 @@ def main(argv):
         return print("skipped: torch is not installed")
     import minidynamo
 
-    library = name_operators(torch)
+    library = import_torchvision(torch)
     results = {}
     for package, names, make in (("torchvision", TORCHVISION, torchvision_model), ("timm", TIMM, timm_model)):
         if package not in options.packages:

@@ -6,16 +6,25 @@
 #include "graph/value_info.h"
 #include "tensor/gemm/depthwise.h"
 #include "tensor/gemm/split_convolution.h"
+#include "tensor/shapes/memory_format.h"
 
 namespace md {
 namespace {
 
-ConvolutionSpec spec_of(const Node& node) {
+// Whether it lies with channels last, and not row by row.
+bool lies_last(const TensorSpec& spec) { return !spec.is_contiguous() && has_channels_last(spec); }
+
+// `result`: the node whose value is computed, the convolution or a copy of it in another layout.
+ConvolutionSpec spec_of(const Node& node, const Node& result) {
   std::vector<Arg> args;
   for (const Operand& operand : node.operands) {
     args.push_back(to_arg(operand, [](ValueRef value) -> Arg { return Tensor::fake(md::spec_of(value)); }));
   }
-  return convolution_spec(OpCall{*node.op, args}, node.outs[0].spec);
+  ConvolutionSpec spec = convolution_spec(OpCall{*node.op, args}, node.outs[0].spec);
+  spec.src_last = lies_last(md::spec_of(node.operands[0]));
+  spec.weights_last = lies_last(md::spec_of(node.operands[1]));
+  spec.dst_last = lies_last(result.outs[0].spec);
+  return spec;
 }
 
 // Value numbers; bias is -1 if there is none.
@@ -64,7 +73,7 @@ Convolutions make_convolutions(ConvolutionSpec spec, Precision precision, bool p
 
 class ConvolutionStep : public Step {
  public:
-  // changing: the node, if its sizes change; else null.
+  // changing: the node, if its sizes change and nothing lays out its result; else null.
   ConvolutionStep(Convolutions made, Precision precision, bool packs, ConvolutionValues values, Epilogue epilogue,
                   std::string text, Work work, const Node* changing)
       : plain_(std::move(made.plain)),
@@ -109,7 +118,7 @@ class ConvolutionStep : public Step {
   bool take_sizes(const Layout& layout, StepMemory&) override {
     if (node_ == nullptr) return true;
     if (!is_convolution(*node_) || !epilogue_.take_sizes(layout, *node_)) return false;
-    ConvolutionSpec spec = spec_of(*node_);
+    ConvolutionSpec spec = spec_of(*node_, *node_);
     Convolutions made = make_convolutions(spec, precision_, packs_);
     if (made.plain == nullptr) return false;
     plain_ = std::move(made.plain);
@@ -136,16 +145,21 @@ bool is_convolution(const Node& node) {
   if (!is_op(node, OpRole::Convolution) || !node.outs[0].spec.is_contiguous()) return false;
   bool has_bias = !std::holds_alternative<std::monostate>(node.operands[2]);
   for (size_t i = 0; i < (has_bias ? 3u : 2u); ++i) {
-    if (!spec_of(node.operands[i]).is_contiguous() || spec_of(node.operands[i]).dtype != node.outs[0].spec.dtype)
-      return false;
+    const TensorSpec& spec = spec_of(node.operands[i]);
+    bool is_laid_out = spec.is_contiguous() || (i < 2 && has_channels_last(spec));
+    if (!is_laid_out || spec.dtype != node.outs[0].spec.dtype) return false;
   }
   return true;
 }
 
 LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
   const Node& node = *group.nodes[0];
+  const Node& result = anchor_result(group);
   LoweredStep lowered;
-  ConvolutionSpec spec = spec_of(node);
+  // Of a result that is laid out otherwise, the plan keeps its sizes.
+  bool changes = context.changes(group);
+  context.keeps_sizes |= changes && group.is_laid_out;
+  ConvolutionSpec spec = spec_of(node, result);
   bool packs = RunState::has_owner(context.places.buffer(std::get<ValueRef>(node.operands[1])));
   Precision precision = context.rules.precision.products;
   Convolutions made = make_convolutions(spec, precision, packs);
@@ -161,11 +175,11 @@ LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
   ConvolutionValues values = {.src = add_value(std::get<ValueRef>(node.operands[0])),
                               .weights = add_value(std::get<ValueRef>(node.operands[1]))};
   if (spec.has_bias) values.bias = add_value(std::get<ValueRef>(node.operands[2]));
-  values.dst = add_value({const_cast<Node*>(&node), 0});
+  values.dst = add_value({const_cast<Node*>(&result), 0});
   lowered.touched.insert(lowered.touched.end(), epilogue.touched.begin(), epilogue.touched.end());
   Work work = work_with(node, spec, epilogue);
   lowered.step = std::make_unique<ConvolutionStep>(std::move(made), precision, packs, values, std::move(epilogue),
-                                                   anchor_text(group), work, context.changes(group) ? &node : nullptr);
+                                                   anchor_text(group), work, changes ? &node : nullptr);
   return lowered;
 }
 

@@ -17,10 +17,10 @@ double traffic_in_cache(const Layout& layout, int value) {
 
 Epilogue build_epilogue(const Group& group, LoweringContext& context) {
   Epilogue epilogue;
-  if (group.nodes.size() == 1) return epilogue;
-  const Node& anchor = *group.nodes[0];
+  const Node& anchor = anchor_result(group);
   int value = context.places.number({const_cast<Node*>(&anchor), 0});
   Group rest = after_anchor(group);
+  if (rest.nodes.empty()) return epilogue;
   BuiltLoop built = build_loop(rest, context, value);
   epilogue.ok = built.ok;
   epilogue.touched = std::move(built.lowered.touched);

@@ -10,6 +10,10 @@
 namespace md {
 namespace {
 
+std::ptrdiff_t first_after_anchor(const Group& group) {
+  return group.kind != GroupKind::Anchor ? 0 : group.is_laid_out ? 2 : 1;
+}
+
 class Grouping {
  public:
   Grouping(const Graph& graph, const BufferAssignment& places, const NodeUses& uses, const GroupingRules& rules)
@@ -22,9 +26,10 @@ class Grouping {
     std::vector<const Node*> anchors;
     for (const auto& node : graph_.nodes()) {
       if (node->kind != NodeKind::Op) continue;
-      add_waiting_operands(*node);
+      bool lays_out = lays_out_anchor(*node);
+      if (!lays_out) add_waiting_operands(*node);
       add_waiting_readers(*node);
-      if (rules_.is_anchor(*node)) {
+      if (lays_out || rules_.is_anchor(*node)) {
         is_waiting_[static_cast<size_t>(node->index)] = true;
         anchors.push_back(node.get());
       } else {
@@ -37,7 +42,7 @@ class Grouping {
     for (Draft& draft : drafts_) {
       if (draft.group.nodes.empty()) continue;
       // An anchor stays first: the nodes fused with it do not feed it.
-      std::sort(draft.group.nodes.begin() + (draft.group.kind == GroupKind::Anchor ? 1 : 0), draft.group.nodes.end(),
+      std::sort(draft.group.nodes.begin() + first_after_anchor(draft.group), draft.group.nodes.end(),
                 [](const Node* a, const Node* b) { return a->index < b->index; });
       result.push_back(std::move(draft.group));
     }
@@ -97,7 +102,16 @@ class Grouping {
   void add_if_waiting(const Node& node) {
     if (!is_waiting_[static_cast<size_t>(node.index)]) return;
     is_waiting_[static_cast<size_t>(node.index)] = false;
+    add_waiting_operands(node);
     add(node);
+  }
+
+  // Whether the node alone reads an anchor, whose step computes the result as it lays it out.
+  bool lays_out_anchor(const Node& node) const {
+    const auto* read = node.operands.empty() ? nullptr : std::get_if<ValueRef>(&node.operands[0]);
+    if (read == nullptr || read->node->kind != NodeKind::Op || !rules_.is_anchor(*read->node)) return false;
+    auto at = static_cast<size_t>(read->node->index);
+    return rules_.lays_out(*read->node, node) && uses_.users[at].size() == 1 && !uses_.escapes[at];
   }
 
   // A write comes after what reads the elements that it replaces, so that it can be made in place.
@@ -166,6 +180,10 @@ class Grouping {
   // Why the node cannot join the group; none: it can.
   NotFused obstacle(int id, const Node& node, bool pointwise, bool is_anchor) {
     Draft& target = draft(id);
+    if (target.group.kind == GroupKind::Anchor && target.group.nodes.size() == 1 && lays_out_anchor(node)) {
+      target.group.is_laid_out = true;
+      return NotFused::none;
+    }
     NotFused apart = is_anchor ? NotFused::primitive : pointwise ? NotFused::after_kernel : NotFused::own_kernel;
     if (target.group.kind == GroupKind::Single || !pointwise || is_anchor) return apart;
     bool folds = rules_.folds_rows(node);
@@ -296,10 +314,12 @@ bool has_one_per_row(const DimVec& own, const DimVec& sizes) {
   return true;
 }
 
+const Node& anchor_result(const Group& group) { return *group.nodes[group.is_laid_out ? 1 : 0]; }
+
 Group after_anchor(const Group& group) {
   Group rest;
   rest.kind = GroupKind::Pointwise;
-  rest.nodes.assign(group.nodes.begin() + 1, group.nodes.end());
+  rest.nodes.assign(group.nodes.begin() + first_after_anchor(group), group.nodes.end());
   rest.sizes = group.sizes;
   return rest;
 }

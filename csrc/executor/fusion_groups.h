@@ -22,6 +22,7 @@ struct Group {
   std::vector<const Node*> nodes;    // in graph order, except that an anchor comes first
   NotFused reason = NotFused::none;  // why it is not fused into the group of its producer
   const Node* producer = nullptr;    // the last node of that group
+  bool is_laid_out = false;          // the second node of an Anchor group lays its result out: the anchor computes that
   DimVec sizes = {};                 // iteration space of a Pointwise or Anchor group
   bool folds_rows = false;           // a Pointwise group that contains reductions over the last dim
   // Of an Attention group: the scores, the softmax, the product with the weights. Of a ChosenRows group:
@@ -43,6 +44,8 @@ bool has_one_per_row(const DimVec& own, const DimVec& sizes);
 
 // The pointwise nodes of an anchor group.
 Group after_anchor(const Group& group);
+// The node whose value the anchor's step computes.
+const Node& anchor_result(const Group& group);
 
 // Whether the node can run in a tile loop: a pointwise op or cast with operands of supported kinds.
 using IsPointwise = bool (*)(const Node& node);
@@ -51,6 +54,8 @@ using FoldsRows = bool (*)(const Node& node);
 // Whether the node starts an anchor group; then which pointwise nodes may be in it.
 using IsAnchor = bool (*)(const Node& node);
 using Absorbs = bool (*)(const Group& group, const Node& node);
+// Whether the anchor's step can compute its result in the layout of the node, a copy.
+using LaysOut = bool (*)(const Node& anchor, const Node& node);
 
 struct GroupingRules {
   IsPointwise is_pointwise;
@@ -58,6 +63,7 @@ struct GroupingRules {
   FoldsRows folds_rows;
   IsAnchor is_anchor;
   Absorbs absorbs;
+  LaysOut lays_out;
   int max_pointwise_nodes = 64;
   // Maximum number of nodes in a group that reduces rows of these sizes.
   int (*most_folding_nodes)(const DimVec& sizes);

@@ -40,6 +40,7 @@ constexpr GroupingRules kRules = {
     .folds_rows = can_fold_rows,
     .is_anchor = is_anchor,
     .absorbs = anchor_absorbs,
+    .lays_out = anchor_lays_out,
     .max_pointwise_nodes = kMostPointwiseNodes,
     .most_folding_nodes = most_folding_nodes,
 };
@@ -232,8 +233,11 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     Group rest = after_anchor(group);
     rest.reason = NotFused::after_kernel;
     rest.producer = group.nodes[0];
-    steps.push_back(lower_to_kernel(*group.nodes[0], context));
-    steps.back().label = label_of({group.nodes.data(), 1}, group, std::move(step.note));
+    for (size_t i = 0; i + rest.nodes.size() < group.nodes.size(); ++i) {
+      steps.push_back(lower_to_kernel(*group.nodes[i], context));
+      steps.back().label = label_of({&group.nodes[i], 1}, group, step.note);
+    }
+    if (rest.nodes.empty()) return;
     bool loops = std::all_of(rest.nodes.begin(), rest.nodes.end(), [](const Node* node) { return can_loop(*node); });
     if (!loops) rest.kind = GroupKind::Single;
     return lower_group(rest, context, steps);

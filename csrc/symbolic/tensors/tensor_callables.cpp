@@ -275,9 +275,11 @@ ValuePtr call_Asked(Tracer& tracer, const TensorCallable& callable, const CallAr
   std::vector<PyObject*> plain;
   for (const ValuePtr& value : args.positional)
     plain.push_back(held.emplace_back(fact_argument(tracer, callable, value)).get());
-  if (!args.keywords.empty()) refuse(callable);
+  for (const auto& [name, value] : args.keywords)
+    plain.push_back(held.emplace_back(fact_argument(tracer, callable, value)).get());
+  Ref names = args.keyword_names();
   tracer.guards().global_state(*callable.family);
-  Ref answer = Ref::steal(PyObject_Vectorcall(callable.function, plain.data(), plain.size(), nullptr));
+  Ref answer = Ref::steal(PyObject_Vectorcall(callable.function, plain.data(), args.positional.size(), names));
   if (!answer) raise_here();
   return tracer.values().constant(answer);
 }

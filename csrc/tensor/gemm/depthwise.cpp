@@ -146,6 +146,7 @@ class Depthwise final : public InPlaceWeights {
 }  // namespace
 
 bool is_depthwise(const ConvolutionSpec& spec) {
+  if (!spec.is_row_major()) return false;
   size_t dims = spec.src.size() - 2;
   if (spec.dtype != DType::float32 || spec.precision != Precision::Float32 || spec.transposed || dims < 1 || dims > 2)
     return false;

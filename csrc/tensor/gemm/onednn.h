@@ -80,6 +80,9 @@ struct ConvolutionSpec {
   bool transposed = false, has_bias = false;
   bool packs_weights = false;                // they were packed by pack()
   Precision precision = Precision::Float32;  // for float32; not Int8
+  // Whether dim 1 lies last, in memory without gaps; else it is row-major.
+  bool src_last = false, weights_last = false, dst_last = false;
+  bool is_row_major() const { return !src_last && !weights_last && !dst_last; }
 };
 // Inputs: src, weights, and bias if any; single-threaded. Tensors are reordered to oneDNN's layouts in the scratchpad.
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);

@@ -69,7 +69,7 @@ class Convolution final : public OnednnPacking {
 // groups dim if there is one group.
 Desc plain_weights(const ConvolutionSpec& spec, dnnl::memory::data_type type) {
   Dims sizes(spec.weights.begin(), spec.weights.end());
-  Dims strides = row_major(sizes);
+  Dims strides = spec.weights_last ? channels_last(sizes) : row_major(sizes);
   int64_t leading = sizes[0] / spec.groups, leading_stride = strides[0];
   sizes[0] = leading;
   if (spec.transposed) {
@@ -106,14 +106,14 @@ OnednnPackingPtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   dnnl::memory::data_type type = *data_type(spec.dtype);
   // In the layout that the primitive chooses; reorders round.
   dnnl::memory::data_type narrow = spec.precision == Precision::BFloat16 ? dnnl::memory::data_type::bf16 : type;
-  auto plain = [&](const std::vector<int64_t>& sizes) {
+  auto plain = [&](const std::vector<int64_t>& sizes, bool is_last) {
     Dims dims(sizes.begin(), sizes.end());
-    return Desc(dims, type, row_major(dims));
+    return Desc(dims, type, is_last ? channels_last(dims) : row_major(dims));
   };
   auto any = [&](const Desc& desc, dnnl::memory::data_type of) {
     return Desc(desc.get_dims(), of, dnnl::memory::format_tag::any);
   };
-  Desc src = plain(spec.src), weights = plain_weights(spec, type), dst = plain(spec.dst);
+  Desc src = plain(spec.src, spec.src_last), weights = plain_weights(spec, type), dst = plain(spec.dst, spec.dst_last);
   Desc bias = spec.has_bias ? Desc({dst.get_dims()[1]}, type, Dims{1}) : Desc();
   Window window = window_of(spec);
   typename Primitive::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm, any(src, narrow),
@@ -131,6 +131,7 @@ OnednnPackingPtr make_convolution(const ConvolutionSpec& spec) {
   key.add('c').add(spec.dtype).add(std::span(spec.src)).add(std::span(spec.weights)).add(std::span(spec.dst));
   key.add(std::span(spec.strides)).add(std::span(spec.dilations)).add(std::span(spec.padding));
   key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights).add(spec.precision);
+  key.add(spec.src_last).add(spec.weights_last).add(spec.dst_last);
   OnednnPackingPtr made = make_cached(key, [&] {
     return spec.transposed ? build<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
                            : build<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);

@@ -1,5 +1,6 @@
 // Tensors in our layout and in those that primitives choose for themselves.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,15 @@ using Desc = dnnl::memory::desc;
 inline Dims row_major(const Dims& sizes) {
   Dims strides(sizes.size(), 1);
   for (size_t i = sizes.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+// Of memory whose dim 1 is the innermost one.
+inline Dims channels_last(const Dims& sizes) {
+  Dims moved = sizes;
+  std::rotate(moved.begin() + 1, moved.begin() + 2, moved.end());
+  Dims strides = row_major(moved);
+  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
   return strides;
 }
 

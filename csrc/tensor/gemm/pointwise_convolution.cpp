@@ -172,7 +172,7 @@ class PointwiseConvolution final : public OnednnPacking {
 }  // namespace
 
 bool is_pointwise_product(const ConvolutionSpec& spec) {
-  if (spec.transposed || spec.groups > 1) return false;
+  if (spec.transposed || spec.groups > 1 || !spec.is_row_major()) return false;
   int64_t elements = elements_of(spec);
   bool is_float = spec.precision == Precision::Float32 && spec.dtype == DType::float32 && gemm_replaces_onednn();
   if (!is_float && spec.precision != Precision::BFloat16) return false;

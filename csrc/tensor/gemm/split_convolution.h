@@ -65,8 +65,15 @@ class SplitConvolution : public WeightPacking {
   };
 
   explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec) {}
+  // A part of the result: some channels of whole images, or some rows of one image with all channels.
+  struct Part {
+    int64_t first_image, images, first_channel, channels, first_row, rows;
+  };
+
   bool add_channels(int64_t first, int64_t channels, int64_t images_per_piece);
-  bool add_piece(int64_t first_image, int64_t images, int64_t first_channel, int64_t channels);
+  bool add_rows(int64_t rows_per_piece);
+  bool share_packing(size_t leader_at);
+  bool add_piece(const Part& part);
   void run_piece(const Piece& piece, const ConvolutionOperands& operands) const;
 
   ConvolutionSpec spec_;

@@ -94,7 +94,7 @@ OnednnPackingPtr make_widened_matmul(const MatmulSpec& spec) {
 }
 
 OnednnPackingPtr make_widened_convolution(const ConvolutionSpec& spec) {
-  if (!is_narrow_float(spec.dtype)) return nullptr;
+  if (!is_narrow_float(spec.dtype) || !spec.is_row_major()) return nullptr;
   ConvolutionSpec wide = spec;
   wide.dtype = DType::float32;
   std::vector<WideCopy> inputs = {contiguous(spec.src), contiguous(spec.weights)};

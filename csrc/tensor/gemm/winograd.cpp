@@ -219,7 +219,7 @@ class Winograd final : public OnednnPacking {
 }  // namespace
 
 OnednnPackingPtr make_winograd(const ConvolutionSpec& spec) {
-  if (!config().winograd || !is_faster(spec)) return nullptr;
+  if (!config().winograd || !spec.is_row_major() || !is_faster(spec)) return nullptr;
   ConvolutionSpec image = spec;
   image.src[0] = image.dst[0] = 1;
   image.packs_weights = false;

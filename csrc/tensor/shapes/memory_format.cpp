@@ -81,6 +81,10 @@ bool lies_in_format(const TensorSpec& spec, std::string_view format) {
   return row->rank == spec.rank() && lies_as(spec, channels_last_strides(spec.sizes));
 }
 
+bool has_channels_last(const TensorSpec& spec) {
+  return spec.rank() >= 3 && lies_as(spec, channels_last_strides(spec.sizes));
+}
+
 const MemoryFormatRow* memory_format_arg(const OpCall& call) {
   int param = call.row.schema.find("memory_format");
   if (param < 0 || param >= static_cast<int>(call.args.size()) || arg_is_none(call, param)) return nullptr;

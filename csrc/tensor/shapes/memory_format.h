@@ -23,6 +23,8 @@ inline constexpr std::array<MemoryFormatRow, 4> kMemoryFormats = {{
 bool lies_as(const TensorSpec& spec, const DimVec& strides);
 // Whether a tensor has a format's layout; false for sizes of another rank than the format's.
 bool lies_in_format(const TensorSpec& spec, std::string_view format);
+// Whether the channels, dim 1, of one position are adjacent, and the tensor has no gaps. Of any rank from 3 on.
+bool has_channels_last(const TensorSpec& spec);
 
 // The format that torch infers from a tensor's strides.
 std::string_view suggested_format(const TensorSpec& spec);

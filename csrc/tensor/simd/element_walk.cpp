@@ -123,6 +123,7 @@ void ElementWalk::finish(bool reorder, Tiles tiles) {
     }
   }
   merge_dims();
+  if (reorder && tiles == Tiles::OfBytes) split_long_rows();
   for (int op = 0; op < operand_count_; ++op) {
     dense_[op] = rank_ == 0 || (rank_ == 1 && (sizes_[0] <= 1 || strides_[op][0] == items_[op]));
     if (rank_ > 1) {
@@ -144,6 +145,28 @@ void ElementWalk::find_plain_rows() {
   has_plain_rows_ = strides_[0][1] == items_[0];
   for (int op = 1; op < operand_count_; ++op)
     has_plain_rows_ = has_plain_rows_ && (strides_[op][1] == items_[op] || strides_[op][1] == 0);
+}
+
+// Rows that are too long for a panel are walked in stretches of equal length, one of all rows before the next one.
+void ElementWalk::split_long_rows() {
+  constexpr int64_t kLeast = 256;
+  int last = rank_ - 1;
+  if (last < 1 || rank_ == kMaxRank) return;
+  int64_t length = sizes_[last], most = 0;
+  for (int op = 0; op < operand_count_; ++op) most = std::max(most, RowPanel::most_columns(rows_across(op)));
+  if (most == 0 || length <= most) return;
+  int64_t count = ceil_div(length, most);
+  while (length % count != 0 && length / count >= kLeast) ++count;
+  if (length / count < kLeast) return;
+  std::copy_backward(sizes_ + last - 1, sizes_ + rank_, sizes_ + rank_ + 1);
+  sizes_[last - 1] = count;
+  sizes_[rank_] = length / count;
+  for (int op = 0; op < operand_count_; ++op) {
+    int64_t* strides = strides_[op];
+    std::copy_backward(strides + last - 1, strides + rank_, strides + rank_ + 1);
+    strides[last - 1] = strides[rank_] * sizes_[rank_];
+  }
+  ++rank_;
 }
 
 // Tiles of bytes span short rows: copying such rows takes less than a tile of its own for each. Not where an operand is

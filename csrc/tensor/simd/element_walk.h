@@ -71,6 +71,7 @@ class ElementWalk {
   bool has_long_rows() const { return has_long_rows_; }
   bool in_place(int operand, int64_t begin, int64_t n) const;
   void merge_dims();
+  void split_long_rows();
   void choose_tile(Tiles tiles);
   void find_plain_rows();
   RowPanel::Rows rows_across(int operand) const;

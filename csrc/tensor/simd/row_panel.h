@@ -13,6 +13,8 @@ class RowPanel {
     int64_t item = 0, row_step = 0, step = 0, rows = 0, columns = 0;
   };
   static bool suits(const Rows& rows);
+  // The most columns of rows that suit, if these do but for their length; else 0.
+  static int64_t most_columns(const Rows& rows);
   // Row `place` of `rows`, whose first element is at `first`, as contiguous elements. Valid until the next call.
   const char* row(const Rows& rows, const char* first, int64_t place);
 

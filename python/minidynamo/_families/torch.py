@@ -148,6 +148,7 @@ def _register(torch: Any) -> None:
     for name in _C._torch.conversions:
         _add_method(torch, add, name, "Conversion", name)
     add(torch.Size, "Size", "Sizes")
+    add(torch.device, "device", "Asked")
     add(torch.Size.numel, "Size.numel", "CountOfSizes")
     _add_method(torch, add, "item", "Element")
     _add_method(torch, add, "tolist", "Elements")

@@ -67,3 +67,23 @@ def new_tensor(
 @stands_in("is_same_size Tensor.is_same_size")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape
+
+
+@stands_in("tensor_split Tensor.tensor_split")
+def tensor_split(
+    input: Tensor,
+    tensor_indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+) -> tuple[Tensor, ...]:
+    given = [each for each in (tensor_indices_or_sections, indices, sections) if each is not None]
+    if len(given) != 1:
+        decline("tensor_split by none, or by several")
+    return minidynamo.tensor_split(input, given[0], dim)
+
+
+@stands_in("functional.split")
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    return tensor.split(split_size_or_sections, dim)

@@ -233,5 +233,5 @@ def fold(
     values = columns.reshape(columns.shape[0] * channels, count * windows)
     # Position 0 collects elements in the padding.
     total = values.new_zeros(values.shape[0], size[0] * size[1] + 1).index_add(1, places, values)
-    result = total[:, 1:].reshape(columns.shape[0], channels, *size)
+    result = prims.reshape_copy(total[:, 1:], (columns.shape[0], channels, *size))
     return result.squeeze(0) if input.dim() == 2 else result
