@@ -37,7 +37,7 @@ SIZES = {"inception_v3": 299, "googlenet": 128, "maxvit_t": 224, "vit_b_32": 224
 
 
 def import_torchvision(torch):
-    """Where torchvision's compiled part does not load (it may need CUDA's libraries), its operators are named without it.
+    """Where torchvision's compiled part does not load, as it may need CUDA's libraries, its operators are named.
 
     Returns what keeps the names.
     """

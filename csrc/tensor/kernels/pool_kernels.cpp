@@ -1,5 +1,6 @@
 // Pooling: the maximum or mean of each window, for sliding windows and for windows that divide the input evenly.
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -388,6 +389,13 @@ int64_t count_along(const WindowDim& dim, int64_t output, bool with_padding) {
   return std::min(begin + dim.kernel, dim.input + dim.padding) - begin;
 }
 
+// Of the window at a position of the output.
+int64_t count_at(const WindowGeometry& geometry, int64_t at, bool with_padding) {
+  const auto& [d, h, w] = geometry.dims;
+  return count_along(d, at / (h.output * w.output), with_padding) *
+         count_along(h, at / w.output % h.output, with_padding) * count_along(w, at % w.output, with_padding);
+}
+
 // The divisor of a window's sum.
 struct Divisor {
   bool with_padding;
@@ -423,6 +431,48 @@ void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, con
   });
 }
 
+// What the sum of a window is divided by.
+using CountOf = std::function<int64_t(int64_t at, Range depth, Range height, Range width)>;
+
+// The means of the windows of all channels at once, where those of a pixel are adjacent. Laid out as the input, then
+// turned to the layout of out.
+template <typename T>
+void mean_of_channels(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
+                      RangeOf range_of, const CountOf& count_of_window) {
+  const auto& [d, h, w] = geometry.dims;
+  int at_channels = self->rank() - spatial - 1;
+  int64_t channels = self->sizes()[at_channels], image_step = at_channels > 0 ? self->strides()[0] : 0;
+  std::array<int64_t, kWindowDims> steps = spatial_steps(self, spatial);
+  int64_t size = geometry.output_size(), rows = d.output * h.output;
+  Tensor turned =
+      Tensor::empty(TensorSpec::contiguous(self->dtype(), DimVec{out->numel() / (size * channels), size, channels}));
+  double ns = 0.1 * static_cast<double>(channels * w.output * std::max<int64_t>(geometry.input_size() / size, 4));
+  parallel_for(out->numel() / (channels * w.output), ns, [&](int64_t begin, int64_t end) {
+    std::vector<WindowSum<T>> sums(static_cast<size_t>(channels));
+    for (int64_t i = begin; i < end; ++i) {
+      const T* image = self.data<T>() + i / rows * image_step;
+      Range depth = range_of(d, i % rows / h.output), height = range_of(h, i % h.output);
+      for (int64_t x = 0; x < w.output; ++x) {
+        Range width = range_of(w, x);
+        std::fill(sums.begin(), sums.end(), WindowSum<T>{});
+        for (int64_t z = depth.begin; z < depth.end; z += depth.step)
+          for (int64_t y = height.begin; y < height.end; y += height.step)
+            for (int64_t k = width.begin; k < width.end; k += width.step) {
+              const T* pixel = image + z * steps[0] + y * steps[1] + k * steps[2];
+              for (int64_t c = 0; c < channels; ++c)
+                sums[static_cast<size_t>(c)] += static_cast<WindowSum<T>>(pixel[c]);
+            }
+        int64_t count = count_of_window(i % rows * w.output + x, depth, height, width);
+        T* to = turned.data<T>() + (i * w.output + x) * channels;
+        for (int64_t c = 0; c < channels; ++c) to[c] = mean_of<T>(sums[static_cast<size_t>(c)], count);
+      }
+    }
+  });
+  TensorSpec spec = TensorSpec::contiguous(self->dtype(), DimVec{turned->sizes()[0], channels, size});
+  spec.strides = {size * channels, 1, channels};
+  copy_elements(Tensor::view(turned, spec, 0), out);
+}
+
 // mean(input, out) in float64 or float32: half types are converted on both sides.
 template <typename Mean>
 void in_wide_type(const Tensor& input, const Tensor& out, const Mean& mean) {
@@ -431,6 +481,17 @@ void in_wide_type(const Tensor& input, const Tensor& out, const Mean& mean) {
   Tensor result = is_half ? Tensor::empty(TensorSpec::contiguous(DType::float32, out.spec().sizes)) : out;
   mean(float{}, as_contiguous(input, DType::float32), result);
   if (is_half) copy_elements(result, out);
+}
+
+bool may_average_channels(const Tensor& self, const Tensor& out, int spatial) {
+  bool has_loop = out->dtype() == DType::float32 || out->dtype() == DType::float64;
+  return has_loop && self->dtype() == out->dtype() && out->is_contiguous() && has_adjacent_channels(self, spatial);
+}
+
+void average_channels(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
+                      RangeOf range_of, const CountOf& count) {
+  out->dtype() == DType::float64 ? mean_of_channels<double>(geometry, self, out, spatial, range_of, count)
+                                 : mean_of_channels<float>(geometry, self, out, spatial, range_of, count);
 }
 
 // Each element of a plane of out is the sum of what the windows that cover it share out.
@@ -456,13 +517,8 @@ void avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> outs) {
   WindowGeometry geometry = geometry_of(call, out, gradient, window_arg(call, "kernel_size").size());
   bool with_padding = bool_arg(call, call.row.schema.find("count_include_pad"));
   std::optional<int64_t> fixed = optional_int_arg(call, call.row.schema.find("divisor_override"));
-  const auto& [d, h, w] = geometry.dims;
   auto share = [&](int64_t at, Range, Range, Range) {
-    if (fixed) return *fixed;
-    int64_t count = count_along(d, at / (h.output * w.output), with_padding) *
-                    count_along(h, at / w.output % h.output, with_padding) *
-                    count_along(w, at % w.output, with_padding);
-    return std::max<int64_t>(count, 1);
+    return fixed ? *fixed : std::max<int64_t>(count_at(geometry, at, with_padding), 1);
   };
   in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {
     share_windows<T>(geometry, given, result, covered, share);
@@ -497,7 +553,14 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (out->dtype() == DType::int64) {
     return mean_moving_windows<int64_t>(geometry, as_contiguous(tensor_arg(call, 0), DType::int64), out, divisor);
   }
-  in_wide_type(tensor_arg(call, 0), out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
+  const Tensor& given = tensor_arg(call, 0);
+  if (may_average_channels(given, out, window_arg(call, "kernel_size").size())) {
+    auto count = [&](int64_t at, Range, Range, Range) {
+      return divisor.fixed ? *divisor.fixed : count_at(geometry, at, divisor.with_padding);
+    };
+    return average_channels(geometry, given, out, window_arg(call, "kernel_size").size(), covered, count);
+  }
+  in_wide_type(given, out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
     mean_moving_windows<T>(geometry, input, result, divisor);
   });
 }
@@ -506,7 +569,13 @@ void adaptive_avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
   WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "output_size").size());
-  in_wide_type(tensor_arg(call, 0), out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
+  const Tensor& given = tensor_arg(call, 0);
+  int spatial = window_arg(call, "output_size").size();
+  if (may_average_channels(given, out, spatial)) {
+    auto count = [](int64_t, Range d, Range h, Range w) { return count_of(d) * count_of(h) * count_of(w); };
+    return average_channels(geometry, given, out, spatial, divided, count);
+  }
+  in_wide_type(given, out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
     mean_windows<T>(geometry, input, result);
   });
 }
