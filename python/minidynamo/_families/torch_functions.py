@@ -69,13 +69,13 @@ ALIASES = {
 # How results lie in memory where not as our op makes them: csrc/frontends/result_layouts.def.
 _BY_LAYOUT = {
     "First": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d"
-    " batch_norm group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d max_pool2d_with_indices"
+    " batch_norm channel_shuffle native_channel_shuffle group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d max_pool2d_with_indices"
     " max_pool3d_with_indices max_unpool2d pad roll constant_pad_nd pixel_unshuffle rms_norm upsample upsample_nearest"
     " upsample_bilinear",
     "Any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
     "All": "cat concat concatenate",
-    "Contiguous": "addbmm baddbmm index_add index_copy index_reduce instance_norm logcumsumexp masked_fill mvlgamma"
-    " multigammaln scatter scatter_add scatter_reduce",
+    "Contiguous": "addbmm baddbmm index_add index_copy index_reduce instance_norm log_sigmoid logcumsumexp logsigmoid"
+    " masked_fill multigammaln mvlgamma scatter scatter_add scatter_reduce",
     "Preserved": "argsort flip fliplr flipud msort sort",
 }
 LAYOUTS = {name: layout for layout, names in _BY_LAYOUT.items() for name in names.split()}
