@@ -167,14 +167,14 @@ class Recording {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Node& node = *graph_.inputs()[i];
       if (node.kind != NodeKind::TensorInput) continue;
-      bool requires_grad = node.outs[0].spec.requires_grad, is_saved = run_->plan->reads_input(i);
-      if (!requires_grad && !is_saved) continue;
+      bool is_reached = run_->plan->reaches(i), is_saved = run_->plan->reads_input(i);
+      if (!is_reached && !is_saved) continue;
       Ref object = object_of_input(family_, inputs_[i].tensor);
       if (is_saved) {
         auto copy = std::ranges::find(before, i, &InputsBefore::value_type::first);
         save(run_->saved_inputs[i], copy == before.end() ? object : object_of_result(family_, copy->second));
       }
-      if (!requires_grad) continue;
+      if (!is_reached) continue;
       run_->inputs.push_back(i);
       node_inputs_.push_back(std::move(object));
     }

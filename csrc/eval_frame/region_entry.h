@@ -59,22 +59,24 @@ struct RegionEntry : CacheEntry {
   std::shared_ptr<GradientPlan> gradients;     // of results that require grad (GradientWay::Plan), or null
   const TensorFamily* recorder = nullptr;      // whose history the results with gradients get; null: our own tape
   std::vector<int> recorded_writes;            // by output, of results that require grad: Recipe::writes
-  std::vector<OutputView> output_views;        // of our own tensors
-  bool draws = false;                          // uses random numbers
-  std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
-  std::vector<FrozenTensor> frozen;            // by input, if parameters stay as they are; else empty
-  std::vector<ReusedTensor> reused;            // by input, where the graph is another library's; else empty
-  bool is_sized = false;                       // the plan depends on the sizes of the inputs
-  bool computes_inputs = false;                // some inputs of the graph have no source
-  std::string raised;                          // class last raised by the instruction at which it ends
-  int64_t checks_left = 0;                     // config.check_captures
-  int flagged_runs = 0;                        // the last runs in a row that met floating-point exceptions
-  WorkBehind behind;                           // if it has no plan
-  int64_t saved = 0;                           // by a run, less what the run costs: loop_costs.def
-  PoorFrames poor_frames;                      // if it begins a function
-  bool is_left_by_types = false;               // left to Python by guards on the types of the arguments alone
-  bool links = false;                          // runs again from its own exit: linked_loop.h
-  std::optional<Stretch> numbers;              // its instructions, if executing them costs less than a look-up
+  // How many writes each written input counts, before a backward keeps what was written. The exit counts no more.
+  std::vector<std::pair<int, int>> counted_inputs;
+  std::vector<OutputView> output_views;       // of our own tensors
+  bool draws = false;                         // uses random numbers
+  std::vector<const TensorFamily*> families;  // by output, where its memory is another library's; empty: nowhere
+  std::vector<FrozenTensor> frozen;           // by input, if parameters stay as they are; else empty
+  std::vector<ReusedTensor> reused;           // by input, where the graph is another library's; else empty
+  bool is_sized = false;                      // the plan depends on the sizes of the inputs
+  bool computes_inputs = false;               // some inputs of the graph have no source
+  std::string raised;                         // class last raised by the instruction at which it ends
+  int64_t checks_left = 0;                    // config.check_captures
+  int flagged_runs = 0;                       // the last runs in a row that met floating-point exceptions
+  WorkBehind behind;                          // if it has no plan
+  int64_t saved = 0;                          // by a run, less what the run costs: loop_costs.def
+  PoorFrames poor_frames;                     // if it begins a function
+  bool is_left_by_types = false;              // left to Python by guards on the types of the arguments alone
+  bool links = false;                         // runs again from its own exit: linked_loop.h
+  std::optional<Stretch> numbers;             // its instructions, if executing them costs less than a look-up
   int runs_of_numbers = 0;
   // The graph that the plan runs: it may have outputs behind the region's own.
   const Graph& run_graph() const {

@@ -115,6 +115,18 @@ void count_recorded_writes(const std::vector<int>& writes, std::span<const Tenso
   }
 }
 
+void count_input_writes(const std::vector<std::pair<int, int>>& counts, std::span<const GraphInput> inputs) {
+  for (const auto& [input, count] : counts) {
+    const Tensor& tensor = inputs[static_cast<size_t>(input)].tensor;
+    if (is_in_object(tensor)) {
+      BorrowedRef object = object_around(tensor);
+      if (auto* note = family_of(object)->written; note != nullptr && count > 0) note(object, count);
+    } else {
+      for (int i = 0; i < count; ++i) tensor->storage()->bump_version();
+    }
+  }
+}
+
 }  // namespace
 
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const FetchedObjects* fetched)
@@ -303,6 +315,7 @@ bool RegionRun::run_steps() {
     drawn.roll_back();
     return false;
   }
+  count_input_writes(entry_->counted_inputs, inputs_.span());
   if (history) {
     count_recorded_writes(entry_->recorded_writes, outputs_.span());
     history->finish(outputs_.span());

@@ -91,6 +91,15 @@ std::vector<int> writes_of_outputs(const CapturedRegion& region) {
   return writes;
 }
 
+std::vector<std::pair<int, int>> take_counts_of_inputs(CapturedRegion& region) {
+  std::vector<std::pair<int, int>> counts;
+  for (const InputWrite& write : region.input_writes)
+    for (Effect& effect : region.snapshot.effects)
+      if (effect.kind == EffectKind::WriteTensor && region.snapshot.recipes[effect.value].index == write.output)
+        counts.emplace_back(write.input, static_cast<int>(std::exchange(effect.count, 0)));
+  return counts;
+}
+
 // Whether the library has tensors for all that its node keeps.
 bool may_keep(const TensorFamily& library, const GradientPlan& plan) {
   const Graph& graph = *plan.forward();
@@ -226,7 +235,10 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes, rules);
   }
   entry.families = families_of_outputs(entry);
-  if (entry.gradients != nullptr) entry.recorded_writes = writes_of_outputs(region);
+  if (entry.gradients != nullptr) {
+    entry.recorded_writes = writes_of_outputs(region);
+    entry.counted_inputs = take_counts_of_inputs(region);
+  }
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();

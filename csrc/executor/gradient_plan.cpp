@@ -43,7 +43,7 @@ class RunNode : public GradNode {
       Saved saved{.scalar = inputs[i].scalar};
       if (is_tensor_input(*nodes[i])) {
         const Tensor& tensor = inputs[i].tensor;
-        if (tensor.requires_grad() && nodes[i]->outs[0].spec.requires_grad) {
+        if (tensor.requires_grad() && plan_->reaches(i)) {
           saved.edge = static_cast<int>(edges.size());
           edges.push_back(edge_of(tensor));
         }
@@ -162,20 +162,40 @@ ValueRef root_of(ValueRef value) {
   return value;
 }
 
-// Makes what several outputs with a history are views of an output as well. False: it does not fill its memory, so that
-// no object has all of its views in it.
+// Makes what several outputs with a history are views of an output as well, and what one is that repeats elements:
+// written to, it has their history. False: it does not fill its memory, so that no object has all of its views in it.
 bool add_viewed(Graph& graph, const std::vector<ValueRef>& cut) {
   std::vector<ValueRef> outputs = graph.outputs(), roots;
   for (const ValueRef& output : outputs) roots.push_back(root_of(output));
   for (size_t i = 0; i < roots.size(); ++i) {
     const ValueRef& root = roots[i];
     if (!requires_grad(graph, i) || index_of(cut, outputs[i]) < cut.size()) continue;
-    if (root.node->kind != NodeKind::Op || std::ranges::count(roots, root) == 1) continue;
+    bool is_alone = std::ranges::count(roots, root) == 1 && !has_expanded_dim(graph.info(outputs[i]).spec);
+    if (root.node->kind != NodeKind::Op || is_alone) continue;
     if (!fills_memory(graph.info(root).spec)) return false;
     if (index_of(outputs, root) == outputs.size()) outputs.push_back(root);
   }
   graph.set_outputs(std::move(outputs));
   return true;
+}
+
+// By input: whether a value with a history was computed from it by operations that are recorded.
+std::vector<bool> inputs_of_history(const Graph& graph, const std::vector<bool>& has_history) {
+  std::vector<bool> is_in(graph.nodes().size());
+  for (size_t i = 0; i < has_history.size(); ++i)
+    if (has_history[i]) is_in[static_cast<size_t>(graph.outputs()[i].node->index)] = true;
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    if (!is_in[i] || graph.nodes()[i]->kind != NodeKind::Op) continue;
+    for (const Operand& operand : graph.nodes()[i]->operands) {
+      for_each_value(operand, [&](const ValueRef& value) {
+        const ValueInfo& info = graph.info(value);
+        if (!info.is_scalar && info.spec.requires_grad) is_in[static_cast<size_t>(value.node->index)] = true;
+      });
+    }
+  }
+  std::vector<bool> by_input;
+  for (const Node* input : graph.inputs()) by_input.push_back(is_in[static_cast<size_t>(input->index)]);
+  return by_input;
 }
 
 bool runs_once(const Graph& graph) {
@@ -228,6 +248,7 @@ void GradientPlan::save(GradientGraph gradients, std::shared_ptr<Graph> graph) {
   for (const ValueRef& saved : gradients.saved)
     if (index_of(outputs, saved) == outputs.size()) outputs.push_back(saved);
   graph->set_outputs(outputs);
+  reaches_ = inputs_of_history(*graph, has_history_);
   reads_.assign(graph->inputs().size(), saves_ == Forward::RunsAgain);
   for (int input : gradients.inputs) reads_[static_cast<size_t>(input)] = true;
   reads_output_.assign(outputs.size(), false);

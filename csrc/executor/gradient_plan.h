@@ -64,6 +64,8 @@ class GradientPlan {
   static std::shared_ptr<GradientPlan> again_for(Backward& backward, std::span<const GraphInput> inputs);
   // Lowered, for run_again() and Recorder::Library.
   const Plan& forward_plan();
+  // Whether a result's history goes back to an input, and so to what the input comes from.
+  bool reaches(size_t input) const { return reaches_[input]; }
   // Whether the backward reads an input's elements.
   bool reads_input(size_t input) const { return reads_[input]; }
   // By output of forward(): whether the backward reads it.
@@ -83,7 +85,7 @@ class GradientPlan {
   std::shared_ptr<const Graph> forward_;
   Forward saves_ = Forward::Saves;
   size_t own_outputs_ = 0;
-  std::vector<bool> reads_, reads_output_, has_history_, is_one_of_several_;
+  std::vector<bool> reaches_, reads_, reads_output_, has_history_, is_one_of_several_;
   std::mutex mutex_;
   std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients
   std::shared_ptr<const Plan> forward_plan_;

@@ -2,6 +2,10 @@
 // output remains the same tensor.
 #include "graph/passes.h"
 
+#include <algorithm>
+
+#include "graph/views.h"
+
 namespace md {
 namespace {
 
@@ -41,9 +45,24 @@ ValueRef undone_transposes(const Graph& graph, const Node& node) {
   return origin;
 }
 
+// By node index: whether an operation with a history reads it, or a view of it, so that its backward may.
+std::vector<bool> read_with_history(const Graph& graph) {
+  auto has_history = [](const ValueInfo& info) { return !info.is_scalar && info.spec.requires_grad; };
+  std::vector<std::vector<Node*>> users = graph.all_users();
+  std::vector<bool> is_read(graph.nodes().size());
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    is_read[i] = std::ranges::any_of(users[i], [&](const Node* user) {
+      bool views = is_op(*user, OpKind::View) && is_read[static_cast<size_t>(user->index)];
+      return views || std::ranges::any_of(user->outs, has_history);
+    });
+  }
+  return is_read;
+}
+
 // A value does not change: what reads a copy that lies as the value may read the value. But what a backward reads must
 // outlive the run, after which the program may write into its inputs and outputs.
-ValueRef copied(const Graph& graph, const Node& node, const std::vector<bool>& escapes) {
+ValueRef copied(const Graph& graph, const Node& node, const std::vector<bool>& escapes,
+                const std::vector<bool>& has_backward) {
   bool is_copy = is_op(node, OpRole::Copy);
   if (!is_copy && !is_op(node, OpRole::Clone)) return {};
   const auto* source = std::get_if<ValueRef>(&node.operands[is_copy ? 1 : 0]);
@@ -56,8 +75,10 @@ ValueRef copied(const Graph& graph, const Node& node, const std::vector<bool>& e
   const TensorSpec& after = node.outs[0].spec;
   bool lies_alike =
       before.dtype == after.dtype && same(before.sizes, after.sizes) && same(before.strides, after.strides);
-  bool is_reachable = source->node->kind == NodeKind::TensorInput || escapes[static_cast<size_t>(source->node->index)];
-  if (after.requires_grad && is_reachable) return {};
+  ValueRef root = *source;
+  for (ValueRef viewed; (viewed = viewed_by(root)).node != nullptr;) root = viewed;
+  bool is_reachable = root.node->kind == NodeKind::TensorInput || escapes[static_cast<size_t>(root.node->index)];
+  if (is_reachable && (after.requires_grad || has_backward[static_cast<size_t>(node.index)])) return {};
   return lies_alike && before.requires_grad == after.requires_grad ? *source : ValueRef{};
 }
 
@@ -65,7 +86,7 @@ ValueRef copied(const Graph& graph, const Node& node, const std::vector<bool>& e
 
 bool simplify_chains(Graph& graph) {
   std::vector<ValueRef> replacement(graph.nodes().size());
-  std::vector<bool> escapes = graph.escaping();
+  std::vector<bool> escapes = graph.escaping(), has_backward = read_with_history(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     for (size_t i = 0; i < node->operands.size(); ++i) {
@@ -79,7 +100,8 @@ bool simplify_chains(Graph& graph) {
     changed |= shorten_cast(graph, *node);
     ValueRef origin = undone_transposes(graph, *node);
     // An output's views are views of the copy.
-    if (origin.node == nullptr && !escapes[static_cast<size_t>(node->index)]) origin = copied(graph, *node, escapes);
+    if (origin.node == nullptr && !escapes[static_cast<size_t>(node->index)])
+      origin = copied(graph, *node, escapes, has_backward);
     replacement[static_cast<size_t>(node->index)] = origin;
   }
   return changed;

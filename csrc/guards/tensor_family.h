@@ -163,6 +163,8 @@ struct TensorFamily {
   std::string (*state_difference)(const StateWords& expected, const StateWords& now);
   // Why nothing is captured in the state of this thread, null if it is; may itself be null.
   const char* (*unusual_state)();
+  // The dtype of tensors made of numbers, which then counts in the place of ours; null: ours.
+  DType (*default_dtype)() = nullptr;
   GradModes (*modes)();
   void (*set_modes)(const GradModes& modes);
   const GradientAccess* gradients;  // null: they are not captured

@@ -1,6 +1,8 @@
 #include "tensor/tensor_modes.h"
 
 #include <atomic>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 
@@ -13,7 +15,17 @@ TensorModes& tensor_modes() {
   return modes;
 }
 
-DType default_dtype() { return current_default.load(std::memory_order_relaxed); }
+DType own_default_dtype() { return current_default.load(std::memory_order_relaxed); }
+
+static std::optional<DType>& lent_default() {
+  thread_local std::optional<DType> dtype;
+  return dtype;
+}
+
+DType default_dtype() { return lent_default().value_or(own_default_dtype()); }
+
+DefaultDTypeScope::DefaultDTypeScope(DType dtype) : before_(std::exchange(lent_default(), dtype)) {}
+DefaultDTypeScope::~DefaultDTypeScope() { lent_default() = before_; }
 
 void set_default_dtype(DType dtype) {
   if (!is_floating(dtype)) {

@@ -1,5 +1,6 @@
 // Modes visible to ops and guards.
 #pragma once
+#include <optional>
 #include <utility>
 
 #include "tensor/dtype.h"
@@ -37,8 +38,22 @@ class GradModeScope {
 };
 
 // Process-wide, written under the GIL.
-DType default_dtype();
+DType own_default_dtype();
 void set_default_dtype(DType dtype);  // Error(Type) unless floating
+// Of this thread: our own, or that of the library whose operations are traced.
+DType default_dtype();
+
+// Where operations of ours stand for those of a library that has another default dtype.
+class DefaultDTypeScope {
+ public:
+  explicit DefaultDTypeScope(DType dtype);
+  ~DefaultDTypeScope();
+  DefaultDTypeScope(const DefaultDTypeScope&) = delete;
+  DefaultDTypeScope& operator=(const DefaultDTypeScope&) = delete;
+
+ private:
+  std::optional<DType> before_;
+};
 // The dtype of a number without tensors: bool, int64 or the default dtype.
 DType scalar_dtype(DTypeCategory category);
 

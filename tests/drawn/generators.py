@@ -58,6 +58,8 @@ GENERATORS = {
     "indexed_rows": Generator("test_plan_indexed_rows", check="check_drawn"),
     "machine_code": Generator("test_machine_code", check="check_drawn"),
     "torch_gradients": Generator("test_torch_gradients_drawn", check="check_drawn", needs="torch", checked=False),
+    "torch_steps": Generator("test_torch_steps_drawn", check="check_drawn", needs="torch", checked=False),
+    "own_steps": Generator("test_torch_steps_drawn", check="check_own", needs="torch", checked=False),
     "convolution_gradients": Generator("test_convolution_gradients", check="check_drawn", needs="torch", checked=False),
     "depthwise": Generator("test_depthwise", check="check_drawn", checked=False),
     "max_pool": Generator("test_max_pool", check="check_drawn", needs="torch", checked=False),

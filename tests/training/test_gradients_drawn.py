@@ -127,21 +127,44 @@ def has_overlap(tensor):
     return len(places) < tensor.numel()
 
 
+def is_another_view(tensor, other):
+    """Of the same memory: what torch's writes read there, while they write, depends on their order."""
+    if tensor.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
+        return False
+    place = [(each.data_ptr(), each.shape, each.stride()) for each in (tensor, other)]
+    return place[0] != place[1]
+
+
 def fits(shape, other):
     """Whether `shape` broadcasts to `other`."""
     return len(shape) <= len(other) and all(a in (1, b) for a, b in zip(shape[::-1], other[::-1], strict=False))
 
 
-def drawn_statement(draw, tensors):
-    """(text, function of (library, tensors)) that can be run on tensors of these sizes."""
+def drawn_statement(draw, tensors, writes_alone=WRITES_ALONE, may_overlap=False):
+    """(text, function of (library, tensors)) that can be run on tensors of these sizes.
+
+    may_overlap: whether a write may read another view of what it writes.
+    """
     at = draw.randrange(len(tensors))
     shape = tuple(tensors[at].shape)
     kind = (
         "unary"
         if has_overlap(tensors[at])
         else draw.choices(
-            ["unary", "binary", "dim", "view", "several", "write", "write_alone", "leaf", "no_grad", "product"],
-            [18, 18, 14, 22, 4, 14, 12, 3, 4, 4],
+            [
+                "unary",
+                "binary",
+                "dim",
+                "view",
+                "several",
+                "write",
+                "write_alone",
+                "leaf",
+                "no_grad",
+                "product",
+                "place",
+            ],
+            [18, 18, 14, 22, 4, 14, 12, 3, 4, 4, 6],
         )[0]
     )
     if kind == "unary":
@@ -149,6 +172,8 @@ def drawn_statement(draw, tensors):
         return f"{name}({at})", lambda lib, all: [UNARY[name](lib, all[at])]
     if kind in ("binary", "write"):
         others = [i for i, each in enumerate(tensors) if fits(tuple(each.shape), shape)]
+        if kind == "write" and not may_overlap:
+            others = [i for i in others if not is_another_view(tensors[at], tensors[i])]
         other = draw.choice(others)
         if kind == "binary":
             name = draw.choice(list(BINARY))
@@ -156,10 +181,13 @@ def drawn_statement(draw, tensors):
         name = draw.choice(list(WRITES))
         return f"{name}({at}, {other})", lambda lib, all: no_result(WRITES[name](lib, all[at], all[other]))
     if kind == "write_alone":
-        name = draw.choice(list(WRITES_ALONE))
-        return f"{name}({at})", lambda lib, all: no_result(WRITES_ALONE[name](all[at]))
+        name = draw.choice(list(writes_alone))
+        return f"{name}({at})", lambda lib, all: no_result(writes_alone[name](all[at]))
     if kind == "leaf":
         return drawn_leaf(draw)
+    if kind == "place":
+        # Without a history, until something with one is written to it.
+        return f"place {shape}", lambda lib, all: [lib.zeros(shape, dtype=lib.float64)]
     if kind == "product":
         square = [i for i, each in enumerate(tensors) if each.dim() == 2 and shape and each.shape[0] == shape[-1]]
         if square:
@@ -310,7 +338,7 @@ def run_program(seed):
         ours_new, error = outcome(statement, minidynamo, ours)
         program.append(text if their_error is None else f"{text}: {kind_of(their_error)}")
         where = "\n".join(program)
-        if error is None and kind_of(their_error) in REFUSED_BY_TORCH:
+        if kind_of(their_error) in REFUSED_BY_TORCH and kind_of(error) != kind_of(their_error):
             raise Ended
         assert kind_of(error) == kind_of(their_error), f"{where}\n{error!r}, torch: {their_error!r}"
         if their_error is None:
@@ -343,7 +371,7 @@ def run_program(seed):
     expected, their_error = gradients(torch, theirs, chosen, leaves, again)
     found, error = gradients(minidynamo, ours, chosen, leaves, again)
     where += f"\ngradients of {chosen} with respect to {leaves}{', twice' if again else ''}"
-    if error is None and kind_of(their_error) in REFUSED_BY_TORCH:
+    if kind_of(their_error) in REFUSED_BY_TORCH and (error is None or kind_of(error) in REFUSED_BY_TORCH):
         return  # among these: torch saved what our formula does not read
     assert kind_of(error) == kind_of(their_error), f"{where}\n{error!r}, torch: {their_error!r}"
     if their_error is None:

@@ -84,7 +84,8 @@ DTypeState dtypes_in(uint64_t word) {
 
 StateWords state() {
   const TensorModes& modes = tensor_modes();
-  return {modes.grad_enabled, modes.inference_mode, word_of({default_dtype(), modes.autocast}), watches_gradients()};
+  return {modes.grad_enabled, modes.inference_mode, word_of({own_default_dtype(), modes.autocast}),
+          watches_gradients()};
 }
 
 std::string state_text(const StateWords& words) {

@@ -139,6 +139,7 @@ constexpr TensorFamily kFamily{
     .state_text = state_text,
     .state_difference = state_difference,
     .unusual_state = unusual_state,
+    .default_dtype = default_dtype,
     .modes = modes,
     .set_modes = set_modes,
     .gradients = &kGradients,

@@ -71,8 +71,13 @@ const char* unusual_state() {
     return "autocast, a dispatch mode or a transform of torch is active";
   DType dtype = DType::float32;
   bool is_known = dtype_of_scalar_type(library().functions.default_dtype(), dtype);
-  if (!is_known || dtype != default_dtype()) return "torch's default dtype is not that of minidynamo";
-  return nullptr;
+  return is_known ? nullptr : "torch's default dtype is not supported";
+}
+
+DType default_dtype() {
+  DType dtype = DType::float32;
+  dtype_of_scalar_type(library().functions.default_dtype(), dtype);
+  return dtype;
 }
 
 GradModes modes() { return {library().shim.grad_mode(), library().functions.inference_mode()}; }

@@ -14,6 +14,7 @@ std::string state_difference(const StateWords& expected, const StateWords& now);
 // Why no operation can be captured in this state; null if it can.
 const char* unusual_state();
 
+DType default_dtype();
 GradModes modes();
 // Sets grad mode. Inference mode stays.
 void set_modes(const GradModes& modes);

@@ -76,11 +76,13 @@ bool RegionFinisher::is_freed(ValueRef output) {
     end_before(step, BreakReason::tensor_method, "a result that goes back to a leaf of the region alone");
   if (int64_t step = runs.unrecorded_step(output))
     end_before(step, BreakReason::tensor_write, "a write without a history into a result that has one");
-  if (!runs.any()) return false;
-  GradientRuns::History history = runs.history_of(output);
+  GradientRuns::History history = runs.any() ? runs.history_of(output) : GradientRuns::History::Live;
+  if (history == GradientRuns::History::Freed) return true;
   if (history == GradientRuns::History::Mixed)
     end_before(runs.first_step(), BreakReason::backward, "a result whose history is freed in part is kept");
-  return history == GradientRuns::History::Freed;
+  if (int64_t step = runs.hidden_write_step(output))
+    end_before(step, BreakReason::tensor_write, "a write that a later backward would read");
+  return false;
 }
 
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
@@ -92,8 +94,10 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   recipe.family = tensor->family;
   recipe.detached = detached(*tensor);
   recipe.index = static_cast<int32_t>(outputs_.size());
-  bool is_counted = tensor->base != nullptr && tensor->base->source == nullptr && !recipe.detached.uncounted;
-  if (is_counted) recipe.writes = tensor->base->version;
+  if (const int* counter = own_counter(*tensor); counter != nullptr)
+    recipe.writes = *counter;
+  else if (tensor->base != nullptr && tensor->base->source == nullptr)
+    recipe.writes = tensor->base->version - tensor->base->uncounted;
   outputs_.push_back(tracer_.builder().output_value(tensor));
   recipe.is_freed = tensor->spec.requires_grad && is_freed(outputs_.back());
   if (recipe.is_freed && tensor->family->gradients->with_freed_history != nullptr)

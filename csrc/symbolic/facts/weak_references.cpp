@@ -80,6 +80,14 @@ bool is_still_held(const Tracer& tracer, const Source* source) {
          (source->kind() == SourceKind::Local && root && is_local(tracer, root));
 }
 
+// Whether the value is this object, found at this source.
+bool is_object_at(const ValuePtr& value, PyObject* wanted, const Source* source) {
+  auto is_it = [&](const auto* found) {
+    return found != nullptr && found->object.get() == wanted && found->source == source;
+  };
+  return is_it(as<ObjectValue>(value)) || is_it(as<TensorValue>(value));
+}
+
 // The value of the referent that something else holds; null if none is known to.
 ValuePtr held_referent(Tracer& tracer, const ObjectValue& reference) {
   bool may_have_run = tracer.outputs().has_output() || tracer.graph().has_host_call() || tracer.entry().has_returned();
@@ -87,9 +95,9 @@ ValuePtr held_referent(Tracer& tracer, const ObjectValue& reference) {
   PyObject* referent = referent_of(reference.object);
   const Source* first = nullptr;
   for (const auto& [source, value] : tracer.values().by_source()) {
-    auto* object = as<ObjectValue>(value);
-    bool is_it = object != nullptr && object->object.get() == referent && object->source == source;
-    if (is_it && (first == nullptr || source->id() < first->id()) && is_still_held(tracer, source)) first = source;
+    if (is_object_at(value, referent, source) && (first == nullptr || source->id() < first->id()) &&
+        is_still_held(tracer, source))
+      first = source;
   }
   if (first == nullptr) return nullptr;
   tracer.guards().alias(tracer.sources().get(SourceKind::Referent, reference.source, nullptr), first, true);

@@ -63,6 +63,21 @@ int64_t GradientRuns::unrecorded_step(ValueRef value) const {
   return first;
 }
 
+int64_t GradientRuns::hidden_write_step(ValueRef value) const {
+  if (hidden_writes_.empty()) return 0;
+  int64_t first = 0;
+  auto note = [&](ValueRef each) {
+    for (; each.node != nullptr; each = viewed_by(each))
+      for (const auto& [overwritten, step] : hidden_writes_)
+        if (overwritten == each && (first == 0 || step < first)) first = step;
+  };
+  visit_history(value, [&](ValueRef met) {
+    note(met);
+    for (const Operand& operand : met.node->operands) for_each_value(operand, note);
+  });
+  return first;
+}
+
 const GradientRuns::NewLeaf* GradientRuns::new_leaf(ValueRef value) const {
   auto found = std::ranges::find(new_leaves_, value, &NewLeaf::value);
   return found != new_leaves_.end() ? &*found : nullptr;
@@ -96,10 +111,19 @@ int64_t GradientRuns::lone_leaf_step(ValueRef value) const {
 
 GradientRuns::History GradientRuns::history_of(ValueRef value) const {
   bool any_applied = false, any_other = false, any_saving = false;
+  // What is not freed matters where it leads to a leaf by itself.
+  auto note_other = [&](const ValueRef& operand) {
+    const ValueInfo& info = operand.node->outs[static_cast<size_t>(operand.out)];
+    bool is_end = operand.node->kind != NodeKind::Op || is_leaf_value(operand) || new_leaf(operand) != nullptr;
+    any_other = any_other || (is_end && !info.is_scalar && info.spec.requires_grad);
+  };
   visit_history(value, [&](ValueRef met) {
     if (new_leaf(met) != nullptr) return;
-    (was_applied(met.node) ? any_applied : any_other) = true;
     any_saving = any_saving || saving_.contains(met.node);
+    if (was_applied(met.node))
+      any_applied = true;
+    else
+      for (const Operand& operand : met.node->operands) for_each_value(operand, note_other);
   });
   if (!any_applied) return History::Live;
   return any_other || !any_saving ? History::Mixed : History::Freed;

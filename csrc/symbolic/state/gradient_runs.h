@@ -21,6 +21,10 @@ class GradientRuns {
 
   // --- writes
   void note_overwritten(ValueRef value) { overwritten_.push_back(value); }
+  // A write that neither histories nor versions see: a backward would read what was written.
+  void note_hidden_write(ValueRef overwritten) { hidden_writes_.emplace_back(overwritten, step_); }
+  // The step of the first such write into what the history of a value has read or made; 0: there is none.
+  int64_t hidden_write_step(ValueRef value) const;
   // Written into a computed value without being recorded: gradients pass over the write.
   void note_unrecorded(ValueRef value) { unrecorded_.emplace_back(value, step_); }
   bool is_unrecorded(ValueRef value) const;
@@ -74,7 +78,7 @@ class GradientRuns {
   void visit_history(ValueRef value, Visit visit) const;
 
   std::vector<ValueRef> overwritten_;
-  std::vector<std::pair<ValueRef, int64_t>> unrecorded_;
+  std::vector<std::pair<ValueRef, int64_t>> unrecorded_, hidden_writes_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
   std::vector<NewLeaf> new_leaves_;
   std::vector<ValuePtr> touched_, leaves_;

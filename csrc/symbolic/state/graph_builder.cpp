@@ -79,6 +79,15 @@ void GraphBuilder::note_family(const TensorFamily& family) {
   if (std::ranges::find(families_, &family) == families_.end()) families_.push_back(&family);
 }
 
+bool GraphBuilder::lend_default_dtype(const TensorFamily& family) {
+  bool is_ours = &family == &default_family();
+  if (!is_ours && family.default_dtype == nullptr) return true;
+  DType wanted = is_ours ? own_default_dtype() : family.default_dtype();
+  if (!default_dtype_ && wanted != own_default_dtype()) lent_dtype_.emplace(wanted);
+  if (!default_dtype_) default_dtype_ = wanted;
+  return *default_dtype_ == wanted;
+}
+
 bool GraphBuilder::has_scalars() const {
   return std::ranges::any_of(families_, [](const TensorFamily* family) { return family->family_of_result != nullptr; });
 }
@@ -149,7 +158,7 @@ ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
 const std::shared_ptr<TensorBase>& GraphBuilder::base_of(TensorValue* tensor) {
   if (tensor->base == nullptr) {
     ValueRef value = graph_value(tensor);
-    tensor->base = std::make_shared<TensorBase>();
+    tensor->share(std::make_shared<TensorBase>());
     tensor->base->original = tensor->base->current = value;
     tensor->base->source = tensor->source;
     if (tensor->source != nullptr) tensor->base->object = object_tensor(*tensor);
@@ -158,9 +167,10 @@ const std::shared_ptr<TensorBase>& GraphBuilder::base_of(TensorValue* tensor) {
 }
 
 void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out) {
-  alias->base = base_of(viewed);
+  alias->share(base_of(viewed));
+  alias->is_made_apart = viewed->is_made_apart || !modes(*viewed->family).records_gradient();
   alias->views = viewed->views;
-  alias->views.push_back({node.op, node.operands, out});
+  alias->views.push_back({node.op, node.operands, out, node.op->has(kUncounted) ? std::make_shared<int>() : nullptr});
   alias->version = alias->base->version;
   alias->converted_step = viewed->converted_step;
   alias->converted_from = viewed->converted_from;
@@ -261,16 +271,47 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
   return next;
 }
 
+namespace {
+
+bool is_cut(const TensorValue& tensor) {
+  return std::ranges::any_of(tensor.views, [](const ViewStep& step) { return step.row->has(kCutsGradient); });
+}
+
+}  // namespace
+
+bool GraphBuilder::may_gain_history(const TensorValue& tensor) const {
+  const TensorBase* base = tensor.base.get();
+  if (base == nullptr || tensor.source != nullptr || base->source != nullptr || tensor.converted_step != 0)
+    return false;
+  auto is_one_of_several = [](const ViewStep& step) { return step.row->returns_list(); };
+  bool is_whole = tensor.spec.dtype == graph_->info(base->original).spec.dtype;
+  return is_whole && !tensor.spec.requires_grad && !is_cut(tensor) &&
+         std::ranges::none_of(tensor.views, is_one_of_several) &&
+         std::ranges::none_of(base->members, [](const TensorValue* member) { return member->is_made_apart; });
+}
+
+void GraphBuilder::gain_history(TensorBase& base) {
+  for (TensorValue* member : base.members)
+    if (!is_cut(*member)) member->spec.requires_grad = true;
+}
+
+int* own_counter(const TensorValue& tensor) {
+  auto last = std::ranges::find_if(tensor.views.rbegin(), tensor.views.rend(),
+                                   [](const ViewStep& step) { return step.own_writes != nullptr; });
+  return last != tensor.views.rend() ? last->own_writes.get() : nullptr;
+}
+
 void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   std::shared_ptr<TensorBase> base = base_of(tensor);
-  for (const ViewStep& step : tensor->views)
-    if (step.row->has(kUncounted)) graph_break(BreakReason::tensor_write, "a write that its tensor does not count");
   bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
   if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");
   if (gradient_runs_.is_memory_of_new_leaf(*base))
     graph_break(BreakReason::tensor_write, "a leaf that the region makes");
-  bool is_recorded = tensor->spec.requires_grad && modes(*tensor->family).records_gradient();
-  bool is_silent = !is_recorded && graph_->info(base->original).spec.requires_grad;
+  bool records = modes(*tensor->family).records_gradient();
+  if (records && graph_->info(value).spec.requires_grad && may_gain_history(*tensor)) gain_history(*base);
+  bool is_recorded = tensor->spec.requires_grad && records;
+  bool requires_grad = is_recorded || graph_->info(base->current).spec.requires_grad;
+  bool is_silent = !is_recorded && requires_grad;
   if (base->source != nullptr) note_written_input(base);
   ValueRef next;
   try {
@@ -279,12 +320,15 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
     graph_break(BreakReason::tensor_write, error.what());
   }
   // A write under no_grad keeps the requires_grad of the target, whatever mode its values were computed in.
-  next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = graph_->info(base->original).spec.requires_grad;
+  next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = requires_grad;
   if (is_silent && base->source != nullptr) gradient_runs_.note_leaf_value(next, base->source);
   if (is_silent && base->source == nullptr) gradient_runs_.note_unrecorded(next);
+  int* counter = own_counter(*tensor);
+  if (counter != nullptr) gradient_runs_.note_hidden_write(base->current);
   gradient_runs_.note_overwritten(std::exchange(base->current, next));
   ++base->version;
-  base->uncounted += counts_writes_ ? 0 : 1;
+  if (counter != nullptr || !counts_writes_) ++base->uncounted;
+  if (counter != nullptr && counts_writes_) ++*counter;
   if (tensor->views.empty()) {
     tensor->ref = next;
     tensor->version = base->version;

@@ -3,6 +3,7 @@
 // effect at the exit.
 #pragma once
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "symbolic/state/gradient_runs.h"
 #include "symbolic/state/masked_parts.h"
 #include "symbolic/state/value_reader.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 
@@ -31,6 +33,9 @@ struct TracedModes {
     if (now.autocast != logged.autocast) visit(EffectKind::AutocastMode, false, now.autocast.word());
   }
 };
+
+// Of the alias with a count of its own, if the tensor is one or a view of one: null otherwise.
+int* own_counter(const TensorValue& tensor);
 
 class GraphBuilder {
  public:
@@ -66,6 +71,8 @@ class GraphBuilder {
   // Whether one of them has scalars for results of rank 0.
   bool has_scalars() const;
   void note_family(const TensorFamily& family);
+  // From the first of them on the family's default dtype counts for the whole region. False: another one does.
+  bool lend_default_dtype(const TensorFamily& family);
   // The program asked something of a family's library that it answers otherwise in eager Python.
   void note_answer_as_capture() { answers_as_capture_ = true; }
   bool answers_as_capture() const { return answers_as_capture_; }
@@ -113,6 +120,8 @@ class GraphBuilder {
   // --- writes
   // The tensor holds this value from here on.
   void write_tensor(TensorValue* tensor, ValueRef value);
+  // Whether a tensor without a history, that the region computes, may have one once it is written.
+  bool may_gain_history(const TensorValue& tensor) const;
   // Stores the value, already in the target's dtype, in the target.
   void write_result(TensorValue* target, ValueRef value);
   // In the order of their first writes.
@@ -140,6 +149,9 @@ class GraphBuilder {
   void check_apart_from_written(TensorValue* input);
 
   MaskedParts masked_parts_;
+  static void gain_history(TensorBase& base);
+  std::optional<DType> default_dtype_;
+  std::optional<DefaultDTypeScope> lent_dtype_;
   bool counts_writes_ = true;
   ValueReader& values_;
   const FrameStack& frames_;

@@ -83,7 +83,7 @@ class Border {
       if (same_object(tracer_, original, value)) return own;
     check_state(tracer_, family_);
     auto own = make_value<TensorValue>(tracer_.builder().graph_value(tensor), tensor->spec, default_family());
-    own->base = tracer_.builder().base_of(tensor);
+    own->share(tracer_.builder().base_of(tensor));
     own->views = tensor->views;
     own->version = own->base->version;
     own->converted_step = tensor->converted_step;
@@ -132,6 +132,8 @@ CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, co
 
 ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   if (callable.writes_self) check_stand_in_writes(tracer, callable, args);
+  // Of no tensors, too: what it makes of numbers has the dtype of the library.
+  tracer.builder().lend_default_dtype(*callable.family);
   Border border(tracer, callable);
   CallArgs own = border.inward(without_neutral_keywords(tracer, *callable.family, args));
   size_t depth = tracer.frames().depth();

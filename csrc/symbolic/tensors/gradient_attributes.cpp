@@ -99,8 +99,8 @@ void make_leaf(Tracer& tracer, const ValuePtr& value) {
   if (!is_inexact(tensor->spec.dtype)) raise_here();
   ValueRef leaf = {builder.add_op(*alias, {builder.graph_value(tensor)}), 0};
   leaf.node->outs[0].spec.requires_grad = tensor->spec.requires_grad = true;
-  builder.gradient_runs().note_new_leaf({value, leaf, std::move(tensor->base), tracer.step_number()});
-  tensor->base = nullptr;
+  builder.gradient_runs().note_new_leaf({value, leaf, tensor->base, tracer.step_number()});
+  tensor->leave_base();
   tensor->views.clear();
   tensor->version = 0;
   tensor->ref = leaf;

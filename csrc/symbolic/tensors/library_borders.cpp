@@ -43,7 +43,7 @@ ValuePtr in_library(Tracer& tracer, const ValuePtr& value, const LibraryConversi
   check_state(tracer, target);
   tracer.builder().note_family(target);
   auto made = make_value<TensorValue>(tracer.builder().graph_value(tensor), tensor->spec, target);
-  made->base = tracer.builder().base_of(tensor);
+  made->share(tracer.builder().base_of(tensor));
   made->views = tensor->views;
   made->version = made->base->version;
   made->converted_step = tracer.step_number();

@@ -65,6 +65,7 @@ class OpCapture {
     if (family_->result_strides != nullptr && row_->pointwise >= 0) lay_out_operands();
     if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_host_calls();
     Node* node = append();
+    write_lent_dtype(*node);
     node->form = form;
     if (is_op(*node, OpKind::HostCall)) refuse_written();
     return wrap(node);
@@ -520,6 +521,14 @@ class OpCapture {
     return true;
   }
 
+  // The graph is run where our own default dtype counts.
+  void write_lent_dtype(Node& node) const {
+    int param = row_->kind == OpKind::Creation ? row_->schema.find("dtype") : -1;
+    if (param < 0 || default_dtype() == own_default_dtype()) return;
+    Operand& dtype = node.operands[static_cast<size_t>(param)];
+    if (std::holds_alternative<std::monostate>(dtype)) dtype = node.outs[0].spec.dtype;
+  }
+
   Node* append() {
     try {
       try {
@@ -713,7 +722,10 @@ void refuse_arguments(const TensorFamily& family, std::string_view name) {
 void check_state(Tracer& tracer, const TensorFamily& family) {
   tracer.builder().note_family(family);
   const char* unusual = family.unusual_state != nullptr ? family.unusual_state() : nullptr;
-  if (unusual == nullptr) return;
+  bool stands_in = &family == &default_family() && tracer.pending().stands_in();
+  bool fits = stands_in || tracer.builder().lend_default_dtype(family);
+  if (unusual == nullptr && fits) return;
+  if (unusual == nullptr) unusual = "the default dtypes of the libraries differ";
   tracer.guards().global_state(family);
   leave_frame(BreakReason::library_state, unusual);
 }

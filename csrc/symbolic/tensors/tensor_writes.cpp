@@ -54,12 +54,12 @@ void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
     graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
 }
 
-// For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and
-// keeps requires_grad.
+// For a tensor of an op that writes to `target`. A target computed in the region is not a leaf: it has a history, or
+// may have one from now on.
 void refuse_gradient(Tracer& tracer, const std::string& op, TensorValue* target, const TensorValue& tensor) {
-  bool stays =
-      target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
-  if (tensor.spec.requires_grad && tracer.builder().modes(*tensor.family).grad && !stays)
+  if (!tensor.spec.requires_grad || !tracer.builder().modes(*tensor.family).grad) return;
+  bool is_computed = target->source == nullptr && tracer.builder().base_of(target)->source == nullptr;
+  if (!is_computed || !(target->spec.requires_grad || tracer.builder().may_gain_history(*target)))
     graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
 }
 

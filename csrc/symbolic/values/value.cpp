@@ -73,7 +73,19 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
 }  // namespace
 
 ObjectValue::~ObjectValue() = default;
-TensorValue::~TensorValue() = default;
+TensorValue::~TensorValue() { leave_base(); }
+void TensorValue::share(std::shared_ptr<TensorBase> shared) {
+  leave_base();
+  base = std::move(shared);
+  base->members.push_back(this);
+}
+void TensorValue::leave_base() {
+  // Views die mostly in the order opposite to that in which they were made.
+  if (base == nullptr) return;
+  auto place = std::find(base->members.rbegin(), base->members.rend(), this);
+  if (place != base->members.rend()) base->members.erase(std::next(place).base());
+  base = nullptr;
+}
 SequenceValue::~SequenceValue() = default;
 DictValue::~DictValue() = default;
 FunctionValue::~FunctionValue() = default;

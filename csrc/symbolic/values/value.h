@@ -133,16 +133,20 @@ struct ViewStep {
   const OpRow* row;
   std::vector<Operand> operands;
   int out;
+  std::shared_ptr<int> own_writes;  // of kUncounted: those that it counts itself, with its own views
 };
+
+struct TensorValue;
 
 // Shared by a tensor and its views: a write makes it a new value of the graph.
 struct TensorBase {
   ValueRef original;  // before any write: fixes the layout
   ValueRef current;
-  int version = 0;                 // number of writes
-  int uncounted = 0;               // those of them, since the last logged one, that the library does not count
-  const Source* source = nullptr;  // set for an input
-  Tensor object;                   // an input's tensor at capture
+  int version = 0;                    // number of writes
+  int uncounted = 0;                  // those of them, since the last logged one, that its tensor does not count
+  const Source* source = nullptr;     // set for an input
+  Tensor object;                      // an input's tensor at capture
+  std::vector<TensorValue*> members;  // the tensors that are left of those that share it
 };
 
 struct TensorValue : Value {
@@ -151,8 +155,11 @@ struct TensorValue : Value {
       : Value(kKind), ref(ref), spec(std::move(spec)), family(&family) {}
   ~TensorValue() override;
   ValueRef ref;  // node is null until an input is first used by an op; stale if `version` is behind that of the base
+  void share(std::shared_ptr<TensorBase> shared);  // as one of its members
+  void leave_base();
   std::shared_ptr<TensorBase> base;  // null until the first view or write
   std::vector<ViewStep> views;       // from base to this
+  bool is_made_apart = false;        // a view that was made without a history
   int version = 0;                   // of the base, when ref was derived
   TensorSpec spec;
   const TensorFamily* family;

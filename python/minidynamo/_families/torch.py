@@ -9,6 +9,7 @@ from . import (
     add_module_wrapper,
     conversions,
     torch_backward,
+    torch_foreach,
     torch_functions,
     torch_gradients,
     torch_graphs,
@@ -113,7 +114,7 @@ def _register(torch: Any) -> None:
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.
     add = _add
-    modules = (torch_rewrites, torch_optimizers, torch_optimizer_steps, torch_backward)
+    modules = (torch_rewrites, torch_optimizers, torch_optimizer_steps, torch_foreach, torch_backward)
     rewrites = [row for module in modules for row in module.TABLE]
     for row in (*torch_functions.TABLE, *rewrites):
         row.register(torch, add)

@@ -28,6 +28,8 @@ OTHER_MEANINGS = {
     "normal",
     # In Python, with a parameter of its own.
     "softmin",
+    # In Python, over functions that draw.
+    "gumbel_softmax",
     # In Python, over functions that are captured, its dropout too.
     "multi_head_attention_forward",
     # Decompositions that are not unique: torch's library chooses.
@@ -51,7 +53,7 @@ OTHER_MEANINGS = {
 
 
 # Functions that draw torch's numbers: calls in the region.
-DRAWN = "bernoulli rand randint randn randperm".split()
+DRAWN = "bernoulli multinomial normal poisson rand randint randn randperm".split()
 
 # Other names that torch has for the functions and methods of an op.
 ALIASES = {

@@ -20,14 +20,20 @@ class CompiledFunction(torch.autograd.Function):  # type: ignore[misc]  # known 
     """
 
     @staticmethod
-    def forward(ctx: Any, backward: Callable[..., _Tensors], saved: _Tensors, results: _Tensors, *_: Any) -> _Tensors:
+    def forward(
+        ctx: Any, backward: Callable[..., _Tensors], saved: _Tensors, results: _Tensors, *inputs: Any
+    ) -> _Tensors:
         ctx.set_materialize_grads(False)
+        ctx.input_count = len(inputs)
         ctx.save_for_backward(*saved)
         ctx.run_backward = backward
         return results
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> _Tensors:
+        # torch goes on to what another result than those that are gone back to was computed from.
+        if all(gradient is None for gradient in gradients):
+            return (None,) * (3 + ctx.input_count)
         given = tuple(gradient if gradient is None else gradient.contiguous() for gradient in gradients)
         return (None, None, None, *ctx.run_backward(ctx.saved_tensors, given))
 

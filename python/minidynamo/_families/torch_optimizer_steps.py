@@ -1,5 +1,5 @@
-"""Steps of torch's optimizers that branch on elements, written over torch's own functions: both ways are computed, and
-elements select one. Loaded where torch is."""
+"""Steps of torch's optimizers that branch on elements, where both ways are computed and elements select one, and those
+that are one function in C: written over torch's own functions. Loaded where torch is."""
 
 from __future__ import annotations
 
@@ -91,7 +91,125 @@ def asgd(
         mu.copy_(1 / _in_double(step - t0).clamp_min(1))
 
 
+def _refuse_scales(grad_scale: Any, found_inf: Any) -> None:
+    if grad_scale is not None or found_inf is not None:
+        decline("a step of scaled gradients")
+
+
+# The fused steps write each tensor once, as torch does.
+
+
+def fused_adam(
+    params: Any,
+    grads: Any,
+    exp_avgs: Any,
+    exp_avg_sqs: Any,
+    max_exp_avg_sqs: Any,
+    state_steps: Any,
+    grad_scale: Any,
+    found_inf: Any,
+    *,
+    amsgrad: Any,
+    has_complex: Any,
+    beta1: Any,
+    beta2: Any,
+    lr: Any,
+    weight_decay: Any,
+    eps: Any,
+    maximize: Any,
+    capturable: Any,
+    differentiable: Any,
+    decoupled_weight_decay: Any,
+) -> None:
+    _refuse_scales(grad_scale, found_inf)
+    lr = torch.optim.optimizer._to_scalar(lr)
+    for at, (param, grad, mean, square, counter) in enumerate(
+        zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True)
+    ):
+        slope, before = -grad if maximize else grad, param
+        counter.add_(1)
+        step = counter.item()
+        if weight_decay != 0 and decoupled_weight_decay:
+            before = param * (1 - lr * weight_decay)
+        elif weight_decay != 0:
+            slope = slope + param * weight_decay
+        mean.copy_(mean * beta1 + slope * (1 - beta1))
+        square.copy_(square * beta2 + slope * slope * (1 - beta2))
+        largest = square
+        if amsgrad:
+            largest = max_exp_avg_sqs[at]
+            largest.copy_(torch.maximum(largest, square))
+        spread = largest.sqrt() / (1 - beta2**step) ** 0.5 + eps
+        param.copy_(before - mean / spread * (lr / (1 - beta1**step)))
+
+
+def fused_sgd(
+    params: Any,
+    grads: Any,
+    momentum_buffer_list: Any,
+    grad_scale: Any,
+    found_inf: Any,
+    *,
+    weight_decay: Any,
+    momentum: Any,
+    lr: Any,
+    dampening: Any,
+    nesterov: Any,
+    maximize: Any,
+    has_sparse_grad: Any,
+) -> None:
+    _refuse_scales(grad_scale, found_inf)
+    is_first = momentum != 0 and all(each is None for each in momentum_buffer_list)
+    if has_sparse_grad or (momentum != 0 and not is_first and any(each is None for each in momentum_buffer_list)):
+        decline("a step of sparse gradients, or with a part of the momenta")
+    lr = torch.optim.optimizer._to_scalar(lr)
+    for at, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        slope = -grad if maximize else grad
+        if weight_decay != 0:
+            slope = slope + param * weight_decay
+        if is_first:
+            momentum_buffer_list[at] = torch.empty_like(grad)
+        if momentum != 0:
+            moved = momentum_buffer_list[at]
+            moved.copy_(slope if is_first else moved * momentum + slope * (1 - dampening))
+            slope = slope + moved * momentum if nesterov else moved
+        param.copy_(param - slope * lr)
+
+
+def fused_adagrad(
+    params: Any,
+    grads: Any,
+    state_sums: Any,
+    state_steps: Any,
+    grad_scale: Any,
+    found_inf: Any,
+    *,
+    lr: Any,
+    weight_decay: Any,
+    lr_decay: Any,
+    eps: Any,
+    has_sparse_grad: Any,
+    maximize: Any,
+    differentiable: Any,
+    has_complex: Any,
+) -> None:
+    _refuse_scales(grad_scale, found_inf)
+    if has_sparse_grad or has_complex:
+        decline("a step of sparse gradients, or of complex numbers")
+    lr = torch.optim.optimizer._to_scalar(lr)
+    for param, grad, total, counter in zip(params, grads, state_sums, state_steps, strict=True):
+        slope = -grad if maximize else grad
+        counter.add_(1)
+        if weight_decay != 0:
+            slope = slope + param * weight_decay
+        total.copy_(total + slope * slope)
+        param.copy_(param - slope / (total.sqrt() + eps) * (lr / (1 + (counter.item() - 1) * lr_decay)))
+
+
 TABLE = (
     StandIn("optim.radam._single_tensor_radam", radam, "Rewritten"),
     StandIn("optim.asgd._single_tensor_asgd", asgd, "Rewritten"),
+    StandIn("optim.adam._fused_adam", fused_adam, "Rewritten"),
+    StandIn("optim.sgd._fused_sgd", fused_sgd, "Rewritten"),
+    StandIn("optim.adagrad._fused_adagrad", fused_adagrad, "Rewritten"),
 )

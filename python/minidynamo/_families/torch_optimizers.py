@@ -38,7 +38,7 @@ def record_function(name: str, args: str | None = None) -> Any:
 
 def group_tensors(lists: Any, with_indices: bool = False) -> Any:
     """torch._C._group_tensors_by_device_and_dtype, of tensors on the CPU."""
-    if any(len(each) != len(lists[0]) for each in lists):
+    if any(each and len(each) != len(lists[0]) for each in lists):
         decline("lists of several lengths")
     groups: dict[Any, Any] = {}
     for index, first in enumerate(lists[0]):
@@ -47,38 +47,11 @@ def group_tensors(lists: Any, with_indices: bool = False) -> Any:
             groups[key] = ([[] for _ in lists], [])
         tensors, indices = groups[key]
         for group, each in zip(tensors, lists, strict=True):
-            group.append(each[index])
+            if each:
+                group.append(each[index])
         if with_indices:
             indices.append(index)
     return groups
-
-
-def foreach_norm(tensors: Any, ord: Any = 2, dtype: Any = None) -> Any:
-    if not tensors:
-        decline("a list without tensors")
-    return tuple([torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in tensors])
-
-
-def foreach_mul_(tensors: Any, factor: Any) -> None:
-    is_number = isinstance(factor, (int, float)) or (isinstance(factor, torch.Tensor) and factor.dim() == 0)
-    if not tensors or not is_number:
-        decline("a list without tensors, or a factor for each of them")
-    for tensor in tensors:
-        tensor.mul_(factor)
-
-
-def foreach_clamp_min_(tensors: Any, bound: Any) -> None:
-    if not tensors or not isinstance(bound, (int, float)):
-        decline("a list without tensors, or a bound for each of them")
-    for tensor in tensors:
-        tensor.clamp_min_(bound)
-
-
-def foreach_clamp_max_(tensors: Any, bound: Any) -> None:
-    if not tensors or not isinstance(bound, (int, float)):
-        decline("a list without tensors, or a bound for each of them")
-    for tensor in tensors:
-        tensor.clamp_max_(bound)
 
 
 def addcdiv_(self: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -101,8 +74,4 @@ TABLE = (
     StandIn("autograd.profiler.record_function", record_function, "Rewritten"),
     StandIn("_C._group_tensors_by_device_and_dtype", group_tensors, "Rewritten"),
     StandIn("Tensor.addcdiv_", addcdiv_, "Rewritten"),
-    StandIn("_foreach_norm", foreach_norm, "Rewritten"),
-    StandIn("_foreach_mul_", foreach_mul_, "Rewritten"),
-    StandIn("_foreach_clamp_min_", foreach_clamp_min_, "Rewritten"),
-    StandIn("_foreach_clamp_max_", foreach_clamp_max_, "Rewritten"),
 )

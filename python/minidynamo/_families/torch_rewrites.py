@@ -98,6 +98,24 @@ def dropout(input: Any, p: float, train: bool) -> Any:
     return input * drawn_mask(tuple(input.shape), torch.empty_like(input).stride(), input.dtype, p)
 
 
+def drawn_numbers(
+    name: str, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, *numbers: Any, **named: Any
+) -> Any:
+    """What the method of that name writes into such a tensor."""
+    return getattr(torch.empty_strided(sizes, strides, dtype=dtype), name)(*numbers, **named)
+
+
+def drawn_in_place(name: str) -> Any:
+    """torch.Tensor.NAME, with the numbers from a call in the region."""
+
+    def draw(self: Any, *numbers: Any, generator: Any = None, **named: Any) -> Any:
+        if generator is not None or any(isinstance(each, torch.Tensor) for each in (*numbers, *named.values())):
+            decline("numbers of another generator, or with parameters in tensors")
+        return self.copy_(drawn_numbers(name, tuple(self.shape), self.stride(), self.dtype, *numbers, **named))
+
+    return draw
+
+
 def _plain(name: str) -> Any:
     """torch's recurrent layers without dropout, which regions compute themselves."""
 
@@ -195,7 +213,18 @@ def scaled_dot_product_attention(
 
 
 # Functions of this module that regions call as they are.
-CALLED = (drawn_mask,)
+CALLED = (drawn_mask, drawn_numbers)
+
+_DRAWN_IN_PLACE = (
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal_",
+    "random_",
+    "uniform_",
+)
 
 TABLE = (
     StandIn("dropout", dropout, "Rewritten"),
@@ -203,6 +232,7 @@ TABLE = (
         StandIn(f"{draw.__name__}_like", drawn_like(draw), "Rewritten")
         for draw in (torch.rand, torch.randn, torch.randint)
     ),
+    *(StandIn(f"Tensor.{name}", drawn_in_place(name), "Rewritten") for name in _DRAWN_IN_PLACE),
     StandIn("nn.functional.scaled_dot_product_attention", scaled_dot_product_attention, "Rewritten"),
     *(StandIn(name, recurrent(plain), "Rewritten") for name, plain in PLAIN_RECURRENT.items()),
     StandIn("autograd.Function.apply", apply, "Rewritten"),

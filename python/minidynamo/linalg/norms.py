@@ -23,6 +23,17 @@ def _floating(op: str, value: Tensor, dtype: Any) -> None:
         raise RuntimeError(f"[{op}] Expected a floating point tensor as input. Got {kind}")
 
 
+def _widened(op: str, value: Tensor, dtype: Any) -> Tensor:
+    if dtype is None:
+        return value
+    if minidynamo.promote_types(value.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"{op}: the dtype of the input ({value.dtype}) should be convertible without narrowing to the specified "
+            f"dtype ({dtype})"
+        )
+    return value.to(dtype)
+
+
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """sum(abs(x) ** ord) ** (1 / ord) over dim, or over all: for ord 0 the count of what is not zero, inf and -inf
     the extremes.
@@ -31,11 +42,12 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """
     require_tensor("linalg.vector_norm", x, "x")
     _floating("linalg_vector_norm", x, dtype)
+    x = _widened("linalg.vector_norm", x, dtype)
     if isinstance(dim, (list, tuple)) and len(dim) == 0:
         dim = None
     if x.dim() == 0 and dim is None:
         dim = 0
-    return x.norm(ord, dim, keepdim) if dtype is None else x.to(dtype).norm(ord, dim, keepdim)
+    return x.norm(ord, dim, keepdim)
 
 
 def _two_dims(op: str, A: Tensor, dim: Any) -> tuple[int, int]:
@@ -60,7 +72,7 @@ def matrix_norm(
     require_tensor("linalg.matrix_norm", A, "A")
     _floating("linalg_matrix_norm", A, dtype)
     rows, columns = _two_dims("linalg_matrix_norm", A, dim)
-    A = A if dtype is None else A.to(dtype)
+    A = _widened("linalg.matrix_norm", A, dtype)
     if isinstance(ord, str):
         if ord not in ("fro", "nuc"):
             raise RuntimeError(f"[linalg_matrix_norm] Order {ord} not supported.")

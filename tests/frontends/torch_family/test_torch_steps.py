@@ -66,6 +66,15 @@ class Tied(nn.Module):
         return self.head(self.block(self.tokens(ids))).flatten(0, 1)
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.layers, self.head = nn.Embedding(7, 8), nn.LSTM(8, 8, 2, batch_first=True), nn.Linear(8, 7)
+
+    def forward(self, ids):
+        return self.head(self.layers(self.tokens(ids))[0]).flatten(0, 1)
+
+
 def texts(number):
     generator = torch.Generator().manual_seed(100 + number)
     ids = torch.randint(0, 7, (3, 7), generator=generator)
@@ -116,6 +125,22 @@ WORKLOADS = {
     "dropout, of classes": Workload(
         with_dropout, lambda out, y: F.cross_entropy(out.expand(-1, 3), y), optim.AdamW, classes
     ),
+    "SGD, foreach": classifier(optim.SGD, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01, foreach=True),
+    "Adam, foreach": classifier(optim.Adam, lr=0.01, weight_decay=0.1, foreach=True),
+    "AdamW, foreach": classifier(optim.AdamW, lr=0.01, amsgrad=True, maximize=True, foreach=True),
+    "RMSprop, foreach": classifier(optim.RMSprop, lr=0.001, centered=True, momentum=0.5, foreach=True),
+    "Adagrad, foreach": classifier(optim.Adagrad, lr=0.01, lr_decay=0.1, foreach=True),
+    "Adadelta, foreach": classifier(optim.Adadelta, foreach=True),
+    "Adamax, foreach": classifier(optim.Adamax, lr=0.01, foreach=True),
+    "NAdam, foreach": classifier(optim.NAdam, lr=0.01, foreach=True),
+    "Rprop, foreach": classifier(optim.Rprop, foreach=True),
+    "SGD, fused": classifier(optim.SGD, lr=0.1, weight_decay=0.01, fused=True),
+    "SGD, fused momenta": classifier(optim.SGD, lr=0.1, momentum=0.9, dampening=0.1, fused=True),
+    "SGD, fused, Nesterov": classifier(optim.SGD, lr=0.01, momentum=0.9, nesterov=True, maximize=True, fused=True),
+    "Adam, fused": classifier(optim.Adam, lr=0.01, weight_decay=0.1, amsgrad=True, fused=True),
+    "AdamW, fused": classifier(optim.AdamW, lr=torch.tensor(0.01), maximize=True, fused=True),
+    "Adagrad, fused": classifier(optim.Adagrad, lr=0.01, lr_decay=0.1, weight_decay=0.1, fused=True),
+    "recurrent": Workload(Recurrent, F.cross_entropy, optim.Adam, texts, lr=0.01, eps=1e-3),
     "clipped": classifier(optim.SGD, lr=0.5, clip=clip_norm),
     "clipped values": classifier(optim.Adam, lr=0.01, clip=clip_value),
     "convolutions": Workload(convolutional, F.cross_entropy, optim.SGD, images, lr=0.05, momentum=0.9),

@@ -29,7 +29,7 @@ def scalar_tensor(
 ) -> Tensor:
     if isinstance(s, Tensor):
         decline("scalar_tensor of a tensor")
-    return minidynamo.full((), s, dtype=minidynamo.float32 if dtype is None else dtype, device=device)
+    return minidynamo.full((), s, dtype=minidynamo.get_default_dtype() if dtype is None else dtype, device=device)
 
 
 @stands_in(both("rsub"))
@@ -75,7 +75,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    dtype = minidynamo.float32 if dtype is None else dtype
+    dtype = minidynamo.get_default_dtype() if dtype is None else dtype
     if not dtype.is_floating_point or requires_grad or dtype.itemsize == 2:
         decline("logspace of integers or 16-bit floats")
     return minidynamo.pow(base, evenly_spaced("logspace", start, end, steps, dtype))
@@ -109,7 +109,7 @@ def linspace(
 ) -> Tensor:
     if requires_grad:
         decline("linspace of a leaf")
-    dtype = minidynamo.float32 if dtype is None else dtype
+    dtype = minidynamo.get_default_dtype() if dtype is None else dtype
     of_tensors = isinstance(start, Tensor) or isinstance(end, Tensor)
     if of_tensors and (not dtype.is_floating_point or dtype.itemsize == 2):
         decline("linspace of integers or 16-bit floats between tensors")
