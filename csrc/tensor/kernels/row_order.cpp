@@ -281,9 +281,12 @@ void sort_between_splitters(Key* keys, int64_t n, int threads) {
   for_parts(parts, parts, [&](int part, int64_t, int64_t) {
     Bounds<Key> bounds;
     if (part > 0) bounds.least = splitter(part);
-    if (part + 1 < parts) bounds.most = splitter(part + 1);
-    // Of equal splitters all but the last one's part are empty, as is a part that nothing can be below the end of.
-    if (part + 1 < parts && bounds.most-- <= bounds.least) return;
+    if (part + 1 < parts) {
+      bounds.most = splitter(part + 1);
+      // Of equal splitters all but the last one's part are empty, as is a part that nothing can be below the end of.
+      if (bounds.most <= bounds.least) return;
+      --bounds.most;
+    }
     Part& own = found[static_cast<size_t>(part)];
     own.keys.emplace(n + kRoomBehindKeys);
     own.count = loops().order->of<Key>().collect(keys, n, bounds.least, bounds.most, own.keys->data(), &own.start);
