@@ -1,9 +1,11 @@
 // scatter and scatter_add. Indices are checked before anything is written.
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "tensor/dtype_dispatch.h"
 #include "tensor/kernels/index_writes.h"
+#include "tensor/kernels/item_words.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -29,30 +31,64 @@ void check_scattered(const OpCall& call, const Tensor& index, int dim, int64_t e
   }
 }
 
-// Calls visit(offset in out, offset in src) for each element of the index, in row-major order.
-template <typename Visit>
-void for_each_scattered(const OpCall& call, const Tensor& out, const Tensor* src, Visit visit) {
-  Tensor index = as_contiguous(tensor_arg(call, 2), DType::int64);
-  int dim = wrap_dim(call, int_arg(call, 1), out->rank());
-  check_scattered(call, index, dim, out->rank() == 0 ? 1 : out->sizes()[dim]);
-  int last = index->rank() - 1;
-  auto stride = [](const Tensor& tensor, int d) { return d < 0 || tensor->rank() == 0 ? 0 : tensor->strides()[d]; };
-  int64_t length = last < 0 ? 1 : index->sizes()[last];
-  int64_t to_place = stride(out, out->rank() == 0 ? -1 : dim);
-  int64_t to_step = last == dim ? 0 : stride(out, last);
-  int64_t from_step = src == nullptr ? 0 : stride(*src, last);
-  const int64_t* values = index.data<int64_t>();
-  for (int64_t line = 0; line * length < index->numel(); ++line, values += length) {
-    int64_t rest = line, to = 0, from = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      int64_t position = rest % index->sizes()[d];
-      rest /= index->sizes()[d];
-      if (src != nullptr) from += position * stride(*src, d);
-      if (d != dim) to += position * stride(out, d);
+// The elements of an index as lines along its last dim: where they go to in out, and come from in src.
+class Scattered {
+ public:
+  Scattered(const OpCall& call, const Tensor& out, const Tensor* src)
+      : index_(as_contiguous(tensor_arg(call, 2), DType::int64)), dim_(wrap_dim(call, int_arg(call, 1), out->rank())) {
+    check_scattered(call, index_, dim_, out->rank() == 0 ? 1 : out->sizes()[dim_]);
+    bool moves = src != nullptr && (*src)->rank() > 0;
+    for (int d = 0; d < index_->rank(); ++d) {
+      dims_.push_back({index_->sizes()[d], d == dim_ ? 0 : out->strides()[d], moves ? (*src)->strides()[d] : 0});
+      if (d < std::min(dim_, index_->rank() - 1)) apart_ *= index_->sizes()[d];
     }
-    for (int64_t i = 0; i < length; ++i) visit(to + i * to_step + values[i] * to_place, from + i * from_step);
+    if (dims_.empty()) dims_.push_back({1, 0, 0});
+    to_place_ = out->rank() == 0 ? 0 : out->strides()[dim_];
   }
-}
+
+  // Calls visit(offset in out, offset in src) for each element. Those of one place in out are visited in row-major
+  // order, by one thread.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    int64_t length = dims_.back().size, lines = length == 0 ? 0 : index_->numel() / length, together = lines / apart_;
+    constexpr double kNs = 1.5;
+    if (lines == 0) return;
+    if (apart_ > 1 || dim_ + 1 == index_->rank()) {
+      parallel_for(apart_, kNs * static_cast<double>(together * length), [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin * together; line < end * together; ++line) visit_line(line, 0, length, visit);
+      });
+    } else {
+      parallel_for(length, kNs * static_cast<double>(lines), [&](int64_t begin, int64_t end) {
+        for (int64_t line = 0; line < lines; ++line) visit_line(line, begin, end, visit);
+      });
+    }
+  }
+
+ private:
+  struct IndexDim {
+    int64_t size, to_step, from_step;
+  };
+
+  template <typename Visit>
+  void visit_line(int64_t line, int64_t begin, int64_t end, const Visit& visit) const {
+    int64_t rest = line, to = 0, from = 0;
+    for (size_t d = dims_.size() - 1; d-- > 0;) {
+      int64_t position = rest % dims_[d].size;
+      rest /= dims_[d].size;
+      to += position * dims_[d].to_step;
+      from += position * dims_[d].from_step;
+    }
+    const auto& [length, to_step, from_step] = dims_.back();
+    const int64_t* places = index_.data<const int64_t>() + line * length;
+    for (int64_t i = begin; i < end; ++i) visit(to + i * to_step + places[i] * to_place_, from + i * from_step);
+  }
+
+  Tensor index_;
+  int dim_;
+  std::vector<IndexDim> dims_;
+  int64_t apart_ = 1;  // groups of lines that have no place in common
+  int64_t to_place_ = 0;
+};
 
 constexpr int64_t kPartialSums = 4;
 
@@ -146,71 +182,49 @@ bool add_along_one_dim(const OpCall& call, const Tensor& out) {
 
 }  // namespace
 
-void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  size_t item = item_size(out->dtype());
+// visit(place, value) for each element of the index, as elements of T; a number stands for all values.
+template <typename T, typename Visit>
+void visit_scattered(const OpCall& call, const Tensor& out, const Visit& visit) {
   const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
   OneElement number(call, src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
+  const void* values = src != nullptr ? src->data<const char>() : number.bytes;
+  Scattered scattered(call, out, src);
   start_from_self(call, out);
-  for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
-    const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * static_cast<int64_t>(item);
-    copy_run(item, value, out.data<char>() + to * static_cast<int64_t>(item), 1);
+  auto* places = reinterpret_cast<T*>(out.data<char>());
+  scattered.for_each([&](int64_t to, int64_t from) { visit(places[to], static_cast<const T*>(values)[from]); });
+}
+
+void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
+  with_word(item_size(outs[0]->dtype()), [&]<typename Word>(Word) {
+    visit_scattered<Word>(call, outs[0], [](Word& place, const Word& value) { place = value; });
   });
 }
 
-namespace {
-
-template <typename T>
-void combine_typed(bool multiplies, void* to, const void* from) {
-  T& place = *static_cast<T*>(to);
-  auto a = comparable(place), b = comparable(*static_cast<const T*>(from));
-  place = numeric_cast<T>(multiplies ? a * b : a + b);
-}
-
-using CombineElement = void (*)(bool multiplies, void* to, const void* from);
-CombineElement combine_element(DType dtype) {
-  return with_wrapping_type(dtype, []<typename T>() -> CombineElement { return combine_typed<T>; });
-}
-
-}  // namespace
-
 void scatter_reduce_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
   bool multiplies = arg_as<std::string>(call, 4) == "multiply";
-  const Tensor* src = arg_is<Tensor>(call, 3) ? &tensor_arg(call, 3) : nullptr;
-  OneElement number(call, src != nullptr ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
-  start_from_self(call, out);
-  CombineElement combine = combine_element(out->dtype());
-  for_each_scattered(call, out, src, [&](int64_t to, int64_t from) {
-    const char* value = src == nullptr ? number.bytes : src->data<const char>() + from * item;
-    combine(multiplies, out.data<char>() + to * item, value);
+  with_wrapping_type(outs[0]->dtype(), [&]<typename T>() {
+    visit_scattered<T>(call, outs[0], [&](T& place, const T& value) {
+      auto a = comparable(place), b = comparable(value);
+      place = numeric_cast<T>(multiplies ? a * b : a + b);
+    });
   });
 }
 
 void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& out = outs[0];
-  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
-  const Tensor& src = tensor_arg(call, 3);
-  if (add_along_one_dim(call, out)) return;
-  start_from_self(call, out);
-  AddElement add = add_element(out->dtype());
-  for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
-    add(out.data<char>() + to * item, src.data<const char>() + from * item);
-  });
+  if (add_along_one_dim(call, outs[0])) return;
+  auto add = [&]<typename T>() {
+    visit_scattered<T>(call, outs[0], [](T& place, const T& value) { add_to(place, value); });
+  };
+  is_complex(outs[0]->dtype()) ? with_any_type(outs[0]->dtype(), add) : with_wrapping_type(outs[0]->dtype(), add);
 }
 
 void scatter_extreme_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor &out = outs[0], &src = tensor_arg(call, 3);
   bool largest = bool_arg(call, 4);
-  start_from_self(call, out);
-  with_type(out->dtype(), [&]<typename T>() {
-    T* places = out.data<T>();
-    const T* values = src.data<const T>();
-    for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
-      auto held = comparable(places[to]), given = comparable(values[from]);
+  with_type(outs[0]->dtype(), [&]<typename T>() {
+    visit_scattered<T>(call, outs[0], [&](T& place, const T& value) {
+      auto held = comparable(place), given = comparable(value);
       bool is_better = (largest ? given > held : given < held) || given != given;
-      if (is_better && held == held) places[to] = values[from];
+      if (is_better && held == held) place = value;
     });
   });
 }
