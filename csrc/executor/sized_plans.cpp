@@ -97,6 +97,7 @@ class SizedPlans : public Plan {
         needs_gil_(
             std::ranges::any_of(graph_->nodes(), [](const auto& node) { return is_op(*node, OpKind::HostCall); })) {
     if (may_share_) add_capacities();
+    are_places_ = symbols_of_places(*graph_, symbols_);
   }
   ~SizedPlans() override;
 
@@ -135,6 +136,12 @@ class SizedPlans : public Plan {
   std::shared_ptr<Graph> graph_for(const Sizes& sizes) const;
 
   bool is_own(const KeptPlan& kept) const { return kept.owner == this; }
+  // Whether a tensor has no elements.
+  bool has_empty(const Sizes& sizes) const {
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (sizes[i] == 0 && !are_places_[i]) return true;
+    return false;
+  }
   std::string sizes_text(const Sizes& values) const;
 
   // What follows is called under the lock. Plans to be freed after it are moved to `dropped`.
@@ -162,6 +169,7 @@ class SizedPlans : public Plan {
   SymbolList symbols_;
   std::vector<SymbolPlace> places_;  // of the symbols of the capture
   std::vector<Capacity> capacities_;
+  std::vector<bool> are_places_;  // by symbol: symbols_of_places()
   SizedPlanMakers makers_;
   AllPlans& all_ = all_plans();
   mutable std::list<SharedPlans> patterns_;  // the most recently used first
@@ -210,8 +218,7 @@ Sizes SizedPlans::sizes_of(std::span<const GraphInput> inputs) const {
 
 // Strides with room tell nothing where there are no elements.
 std::shared_ptr<Graph> SizedPlans::graph_for(const Sizes& sizes) const {
-  bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
-  return with_numbers(is_empty ? *captured_ : *graph_, symbols_, sizes);
+  return with_numbers(has_empty(sizes) ? *captured_ : *graph_, symbols_, sizes);
 }
 
 std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> inputs) const {
@@ -265,7 +272,7 @@ bool SizedPlans::find_pattern(const Sizes& sizes) const {
     patterns_.splice(patterns_.begin(), patterns_, fits);
     return true;
   }
-  if (patterns_.size() >= kMostPatterns || std::ranges::find(sizes, 0) != sizes.end()) return false;
+  if (patterns_.size() >= kMostPatterns || has_empty(sizes)) return false;
   auto graph = std::make_shared<SizedGraph>(graph_, symbols_, sizes);
   if (graph->can_change()) {
     patterns_.push_front({.graph = std::move(graph)});

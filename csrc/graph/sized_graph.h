@@ -78,6 +78,7 @@ class SizedGraph {
   std::shared_ptr<const Graph> symbolic_;
   std::shared_ptr<Graph> graph_;
   bool can_change_ = true;
+  std::vector<bool> are_places_;               // by symbol
   std::vector<Number> numbers_;                // without duplicates
   std::vector<int64_t> sizes_;                 // by symbol; empty before there are values
   std::vector<int64_t> values_;                // by number

@@ -1,5 +1,6 @@
 #include "graph/symbols.h"
 
+#include "graph/views.h"
 #include "tensor/ops/kernels.h"
 
 namespace md {
@@ -136,6 +137,23 @@ std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::spa
       values.push_back(input.tensor.defined() ? *input.tensor.data<int64_t>() : input.scalar.as_int());
   }
   return values;
+}
+
+std::vector<bool> symbols_of_places(const Graph& graph, const SymbolList& symbols) {
+  SymbolList others;
+  for (const auto& node : graph.nodes()) {
+    for (const ValueInfo& info : node->outs) {
+      add_dims(others, info.spec.sizes);
+      add_dims(others, info.spec.strides);
+    }
+    if (node->kind != NodeKind::Op || is_op(*node, OpKind::View) || writes_view(*node->op)) continue;
+    add_symbols(others, *node);
+    for (const Operand& operand : node->operands)
+      for_each_value(operand, [&](const ValueRef& value) { add_symbols(others, *value.node); });
+  }
+  std::vector<bool> are_places;
+  for (Dim symbol : symbols.symbols()) are_places.push_back(others.find(symbol) < 0);
+  return are_places;
 }
 
 std::shared_ptr<Graph> with_numbers(const Graph& graph, const SymbolList& symbols, std::span<const int64_t> values) {

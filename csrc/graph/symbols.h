@@ -23,6 +23,9 @@ struct SymbolPlace {
 std::vector<SymbolPlace> symbol_places(const Graph& graph, const SymbolList& symbols);
 std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::span<const GraphInput> inputs);
 
+// By symbol: whether it says nothing but where views and windows lie. Of others a zero changes how tensors lie.
+std::vector<bool> symbols_of_places(const Graph& graph, const SymbolList& symbols);
+
 // While it lives, shape rules decide by the sizes at capture: the guards hold for all sizes that are asked for.
 class DecidesByHint : public ShapeGuardSink {
  public:

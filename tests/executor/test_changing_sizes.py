@@ -255,3 +255,24 @@ def test_all_plans_together_stay_within_their_bytes():
                 assert _C.cached_primitives_bytes() <= MEGABYTE // 2
         _dynamo.reset()
         assert _C.cached_primitives_bytes() == 0
+
+
+def parts_of_rows(x, count):
+    y = md.zeros(2, 400)
+    for k in range(2):
+        for i in range(count):
+            part = md.tanh(x[k, i : i + 5] * 2 + 1)
+            y[k, i : i + 5] = md.exp(part - part.mean()) + y[k, i : i + 5] * 0.5
+    return y
+
+
+# A place of zero is no size of zero.
+def test_places_that_begin_at_zero_need_no_plan_each():
+    x, sizes = drawn(2, 400), {}
+    for count in (150, 390):
+        _dynamo.reset()
+        compiled = md.compile(parts_of_rows)
+        for _ in range(2):
+            assert md.allclose(compiled(x, count), parts_of_rows(x, count))
+        sizes[count] = _C.sized_plans_bytes()
+    assert 0 < sizes[390] < 1.1 * sizes[150]
