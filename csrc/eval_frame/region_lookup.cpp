@@ -145,9 +145,11 @@ GradientWay choose_recorded(const RegionPlace& place, RegionEntry& entry) {
 GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.family != &default_family() || region.has_foreign_tensors) return choose_recorded(place, entry);
-  entry.output_views = output_views(*region.graph);
   GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward_of(place));
   entry.gradients = std::move(chosen.plan);
+  entry.output_views = entry.gradients != nullptr
+                           ? output_views(*entry.gradients->forward(), entry.gradients->viewed_outputs())
+                           : output_views(*region.graph, region.graph->outputs().size());
   return chosen.way;
 }
 

@@ -219,10 +219,12 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   Chosen other{is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
   std::shared_ptr<Graph> forward = graph->clone();
   cut = cut_values(*forward, writes);
-  bool is_viewed = recorder == Recorder::Library && plan->saves();
-  if (is_viewed && !add_viewed(*forward, cut))
+  if (plan->saves() && !add_viewed(*forward, cut)) {
+    if (recorder == Recorder::Tape) return other;
     return {GradientWay::Python, nullptr, "a value whose views are results does not fill its memory"};
+  }
   size_t count = forward->outputs().size();
+  plan->viewed_outputs_ = count;
   auto given = std::make_unique<bool[]>(count);
   for (size_t i = 0; i < count; ++i) {
     given[i] = requires_grad(*forward, i) && index_of(cut, forward->outputs()[i]) == cut.size();
@@ -407,7 +409,7 @@ void RunHistory::finish(std::span<Tensor> outputs) {
     return std::ranges::any_of(
         inputs_, [&](const GraphInput& input) { return input.tensor.defined() && is_same(input.tensor, tensor); });
   };
-  for (size_t i = 0; i < plan_->own_outputs(); ++i) {
+  for (size_t i = 0; i < plan_->viewed_outputs(); ++i) {
     if (is_written(outputs[i])) continue;
     if (is_input(outputs[i])) outputs[i] = alias_with_edge(outputs[i], {});
     if (plan_->has_history(i)) {
@@ -415,7 +417,8 @@ void RunHistory::finish(std::span<Tensor> outputs) {
     } else if (outputs[i].requires_grad()) {
       forget_history(outputs[i]);
     }
-    if (plan_->is_one_of_several(i)) note_one_of_several(outputs[i], plan_->forward()->outputs()[i]);
+    if (i < plan_->own_outputs() && plan_->is_one_of_several(i))
+      note_one_of_several(outputs[i], plan_->forward()->outputs()[i]);
   }
 }
 

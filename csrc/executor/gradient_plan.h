@@ -27,8 +27,8 @@ class GradientPlan {
   // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not if it can
   // be run again by the backward.
   enum class Forward : uint8_t { Saves, RunsAgain };
-  // Who keeps the histories of results. Another library makes views itself, of what it has recorded: a value of which
-  // several outputs are views is then an output, too.
+  // Who keeps the histories of results. What is written to one of several views of a value is seen by the others: the
+  // value is then an output, too.
   enum class Recorder : uint8_t { Tape, Library };
   struct Chosen {
     GradientWay way = GradientWay::None;
@@ -75,6 +75,8 @@ class GradientPlan {
   // Of the first own_outputs(): whether it is a view that may not be written under its history.
   bool is_one_of_several(size_t output) const { return is_one_of_several_[output]; }
   size_t own_outputs() const { return own_outputs_; }
+  // With the values that several of these are views of.
+  size_t viewed_outputs() const { return viewed_outputs_; }
 
  private:
   GradientPlan() = default;
@@ -84,7 +86,7 @@ class GradientPlan {
 
   std::shared_ptr<const Graph> forward_;
   Forward saves_ = Forward::Saves;
-  size_t own_outputs_ = 0;
+  size_t own_outputs_ = 0, viewed_outputs_ = 0;
   std::vector<bool> reaches_, reads_, reads_output_, has_history_, is_one_of_several_;
   std::mutex mutex_;
   std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients

@@ -24,6 +24,10 @@ Chain chain_of(ValueRef value) {
   return chain;
 }
 
+size_t place_of(std::span<const ValueRef> outputs, ValueRef value) {
+  return static_cast<size_t>(std::ranges::find(outputs, value) - outputs.begin());
+}
+
 ViewOrigin origin_of(const Graph& graph, ValueRef value, const Chain& chain) {
   if (chain.is_one_of_several) return ViewOrigin::OneOfSeveral;
   bool is_cut = graph.info(chain.root).spec.requires_grad && !graph.info(value).spec.requires_grad;
@@ -32,9 +36,9 @@ ViewOrigin origin_of(const Graph& graph, ValueRef value, const Chain& chain) {
 
 }  // namespace
 
-std::vector<OutputView> output_views(const Graph& graph) {
+std::vector<OutputView> output_views(const Graph& graph, size_t count) {
   std::vector<OutputView> views;
-  const std::vector<ValueRef>& outputs = graph.outputs();
+  std::span<const ValueRef> outputs(graph.outputs().begin(), count);
   std::vector<Chain> chains;
   for (const ValueRef& output : outputs) chains.push_back(chain_of(output));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -47,14 +51,13 @@ std::vector<OutputView> output_views(const Graph& graph) {
       views.push_back({static_cast<int>(i), static_cast<int>(input - graph.inputs().begin()), true, origin});
       continue;
     }
-    // The value itself comes before its views, if it is an output at all.
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      bool is_base =
-          outputs[k] == chains[i].root || (k < i && chains[k].root == chains[i].root && !(outputs[k] == outputs[i]));
-      if (k == i || !is_view(outputs[i]) || !is_base) continue;
-      views.push_back({static_cast<int>(i), static_cast<int>(k), false, origin});
-      break;
-    }
+    if (!is_view(outputs[i])) continue;
+    size_t base = place_of(outputs, chains[i].root);
+    // A view of what is no output: related to the first one of them.
+    auto is_related = [&](size_t k) { return chains[k].root == chains[i].root && !(outputs[k] == outputs[i]); };
+    for (size_t k = 0; k < i && base == outputs.size(); ++k)
+      if (is_related(k)) base = k;
+    if (base < outputs.size()) views.push_back({static_cast<int>(i), static_cast<int>(base), false, origin});
   }
   return views;
 }

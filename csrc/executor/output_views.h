@@ -10,13 +10,13 @@ namespace md {
 
 struct OutputView {
   int output;
-  int of;  // an input, or an output before it
+  int of;  // an input, or an output: what it is a view of, or one before it that is a view of that, too
   bool of_input;
   ViewOrigin origin;
 };
 
-// Of floating and complex outputs; through detach() nothing is a view.
-std::vector<OutputView> output_views(const Graph& graph);
+// Of floating and complex outputs among the first `count`; through detach() nothing is a view.
+std::vector<OutputView> output_views(const Graph& graph, size_t count);
 
 // Behind a run, once some tensor of the process requires grad. Under the GIL.
 void note_output_views(std::span<const OutputView> views, std::span<const GraphInput> inputs,

@@ -133,7 +133,30 @@ def repeated_result(lib, compiles):
     return result.tolist(), w.grad.tolist()
 
 
+def parts_of_a_result(lib, compiles):
+    """Written to in turn, also where they overlap or have other strides."""
+    gradients = []
+    cuts = [
+        lambda y: (y[:4], y[2:]),
+        lambda y: (y[:3], y[3:]),
+        lambda y: (y.view(2, 3).t(), y),
+        lambda y: (y.view(2, 3).t()[1:], y.view(3, 2), y[1]),
+        lambda y: (y[1:3].expand(2, 2), y[0]),
+        lambda y: (y[::2], y.view(2, 3)[:, 1], y * 2),
+    ]
+    for cut in cuts:
+        w = numbers(lib, 6).requires_grad_()
+        step = lambda: cut((w * 2).sin())
+        parts = (minidynamo.compile(step) if compiles else step)()
+        parts[0][0].mul_(3) if parts[0].dim() > 1 else parts[0].mul_(3)
+        loss = sum((each * each).sum() for each in parts)
+        loss.backward()
+        gradients.append((loss.item(), w.grad.tolist()))
+    return gradients
+
+
 CASES = [
+    parts_of_a_result,
     hidden_state,
     half_detached,
     without_slope,

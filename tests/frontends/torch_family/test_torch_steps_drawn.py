@@ -36,7 +36,9 @@ UPDATES = {
     "part": lambda lib, leaf: leaf.grad.view(-1)[:1].zero_(),
     "cleared": lambda lib, leaf: setattr(leaf, "grad", None),
     "zeroed": lambda lib, leaf: leaf.grad.zero_(),
-    "foreach": under_no_grad(lambda lib, leaf: lib._foreach_addcdiv_([leaf], [leaf.grad], [leaf.grad.abs() + 1], -0.01)),
+    "foreach": under_no_grad(
+        lambda lib, leaf: lib._foreach_addcdiv_([leaf], [leaf.grad], [leaf.grad.abs() + 1], -0.01)
+    ),
     "copied": under_no_grad(lambda lib, leaf: leaf.copy_(leaf * 0.99)),
 }
 
@@ -86,6 +88,10 @@ def copies(lib, leaves):
 def check_steps(lib, seed):
     with torch.enable_grad():
         leaves, step, text = drawn_step(random.Random(seed))
+    if "data" in text:
+        with drawn.counted_writes():
+            if isinstance(outcome(step, lib, copies(lib, leaves)), Exception):
+                return
     minidynamo._dynamo.reset()
     counters.clear()
     compiled = minidynamo.compile(step)
