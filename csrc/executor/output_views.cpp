@@ -53,7 +53,7 @@ std::vector<OutputView> output_views(const Graph& graph, size_t count) {
     }
     if (!is_view(outputs[i])) continue;
     size_t base = place_of(outputs, chains[i].root);
-    // A view of what is no output: related to the first one of them.
+    // If the value is not an output, the first one of its views is related to the others.
     auto is_related = [&](size_t k) { return chains[k].root == chains[i].root && !(outputs[k] == outputs[i]); };
     for (size_t k = 0; k < i && base == outputs.size(); ++k)
       if (is_related(k)) base = k;

@@ -312,7 +312,7 @@ class Ended(Exception):
 
 
 # By version numbers, torch refuses more: writes without a history into other views of the same memory.
-# A view whose memory has gained a history by another view counts as a leaf there until it is looked at.
+# A view whose memory has gained a history by another view counts as a leaf there until its flags are read.
 LEAF = ("RuntimeError", "a leaf Variable that requires grad is being used in an in-pl")
 REFUSED_BY_TORCH = {("RuntimeError", ONE_OF_SEVERAL), ("RuntimeError", NO_GRAD), ("RuntimeError", WRITTEN)}
 

@@ -22,7 +22,7 @@ def _require_lists(tensors: Any, others: Any) -> None:
 
 
 def _rows(tensors: Any, others: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Each tensor with its operands: what is no list is one for all."""
+    """Each tensor with its operands. An operand that is not a list is shared by all."""
     _require_lists(tensors, others)
     for at, tensor in enumerate(tensors):
         yield tensor, [each[at] if _is_list(each) else each for each in others]
@@ -78,7 +78,7 @@ def norm(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
     return tuple([torch.linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in self])
 
 
-_OWN_FORMS = {
+_OWN_FORMS: dict[str, Callable[..., Any]] = {
     "addcmul": with_factor("addcmul"),
     "addcmul_": with_factor("addcmul_"),
     "addcdiv": with_factor("addcdiv"),

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _rate(lr: Any) -> Any:
+    """A rate in a tensor without dims, as torch has it in its steps."""
+    return lr.squeeze() if isinstance(lr, torch.Tensor) and lr.dim() != 0 else lr
+
+
 def _in_double(number: Any) -> Any:
     return torch.tensor(number, dtype=torch.float64)
 
@@ -35,7 +40,7 @@ def radam(
 ) -> None:
     if differentiable or capturable or has_complex:
         decline("a step that is differentiable, capturable or of complex numbers")
-    lr = torch.optim.optimizer._to_scalar(lr)
+    lr = _rate(lr)
     end = 2 / (1 - beta2) - 1
     for param, grad, mean, square, counter in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True):
         slope = -grad if maximize else grad
@@ -122,7 +127,7 @@ def fused_adam(
     decoupled_weight_decay: Any,
 ) -> None:
     _refuse_scales(grad_scale, found_inf)
-    lr = torch.optim.optimizer._to_scalar(lr)
+    lr = _rate(lr)
     for at, (param, grad, mean, square, counter) in enumerate(
         zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True)
     ):
@@ -162,7 +167,7 @@ def fused_sgd(
     is_first = momentum != 0 and all(each is None for each in momentum_buffer_list)
     if has_sparse_grad or (momentum != 0 and not is_first and any(each is None for each in momentum_buffer_list)):
         decline("a step of sparse gradients, or with a part of the momenta")
-    lr = torch.optim.optimizer._to_scalar(lr)
+    lr = _rate(lr)
     for at, (param, grad) in enumerate(zip(params, grads, strict=True)):
         slope = -grad if maximize else grad
         if weight_decay != 0:
@@ -196,7 +201,7 @@ def fused_adagrad(
     _refuse_scales(grad_scale, found_inf)
     if has_sparse_grad or has_complex:
         decline("a step of sparse gradients, or of complex numbers")
-    lr = torch.optim.optimizer._to_scalar(lr)
+    lr = _rate(lr)
     for param, grad, total, counter in zip(params, grads, state_sums, state_steps, strict=True):
         slope = -grad if maximize else grad
         counter.add_(1)

@@ -21,7 +21,13 @@ CASES = {
     "drawn": lambda: [torch.rand(2), torch.randn(2), torch.empty(3).uniform_()],
     "of integers": lambda: [COUNTS / 2, COUNTS / COUNTS, COUNTS.sqrt(), COUNTS * 1.5, COUNTS + 0.5, COUNTS.sigmoid()],
     "powers": lambda: [COUNTS.pow(0.5), 2.5**COUNTS, COUNTS**2],
-    "of floats": lambda: [SINGLE * 2.5, SINGLE / 3, SINGLE + COUNTS, SINGLE * torch.tensor(2.0), SINGLE + torch.ones(4)],
+    "of floats": lambda: [
+        SINGLE * 2.5,
+        SINGLE / 3,
+        SINGLE + COUNTS,
+        SINGLE * torch.tensor(2.0),
+        SINGLE + torch.ones(4),
+    ],
     "selected": lambda: [torch.where(COUNTS > 1, 1.0, 0.0), torch.where(COUNTS > 1, SINGLE, 0.5)],
     "losses": lambda: [F.mse_loss(SINGLE, SINGLE * 2), F.cross_entropy(SINGLE[None], COUNTS[:1])],
 }

@@ -11,7 +11,11 @@ F = torch.nn.functional
 SHARES = torch.linspace(0.05, 0.95, 20).view(4, 5)
 
 CASES = {
-    "normal_": lambda: [torch.empty(3, 20).normal_(), torch.empty(30).normal_(1.0, 2.0), torch.empty(3).normal_(std=2.0)],
+    "normal_": lambda: [
+        torch.empty(3, 20).normal_(),
+        torch.empty(30).normal_(1.0, 2.0),
+        torch.empty(3).normal_(std=2.0),
+    ],
     "uniform_": lambda: [torch.empty(30).uniform_(), torch.zeros(6, 6)[::2].uniform_(2, 3)],
     "transposed": lambda: [torch.zeros(4, 5).t().normal_()],
     "others": lambda: [

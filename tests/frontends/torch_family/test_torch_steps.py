@@ -212,6 +212,17 @@ def test_twenty_steps(name):
     assert counters["stats"]["unique_graphs"] <= workload.graphs
 
 
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.counts_regions
+def test_nothing_of_a_step_is_left_to_python(name):
+    """An error in a function of ours would leave torch's own to Python, without a break."""
+    workload = WORKLOADS[name]
+    run = Run(workload, compiles=False)
+    run.take_some(0, 2)
+    report = minidynamo.explain(run.take)(*workload.batch(2))
+    assert [region.exit for region in report.regions] == ["return"]
+
+
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "clipped"])
 def test_without_fullgraph(name):
     workload = WORKLOADS[name]
