@@ -342,6 +342,8 @@ def run_program(seed):
             raise Ended
         if kind_of(their_error) in REFUSED_BY_TORCH and kind_of(error) != kind_of(their_error):
             raise Ended
+        if their_error is not None and kind_of(error) in REFUSED_BY_TORCH:
+            raise Ended
         assert kind_of(error) == kind_of(their_error), f"{where}\n{error!r}, torch: {their_error!r}"
         if their_error is None:
             ours.extend(ours_new)
