@@ -62,6 +62,7 @@ GENERATORS = {
     "own_steps": Generator("test_torch_steps_drawn", check="check_own", needs="torch", checked=False),
     "convolution_gradients": Generator("test_convolution_gradients", check="check_drawn", needs="torch", checked=False),
     "depthwise": Generator("test_depthwise", check="check_drawn", checked=False),
+    "channels_last": Generator("test_torch_channels_last", check="check_drawn", needs="torch"),
     "max_pool": Generator("test_max_pool", check="check_drawn", needs="torch", checked=False),
     "gradients": Generator("test_gradients_drawn", check="check_drawn", checked=False, needs="torch"),
     "texts": Generator("test_repr", run="run_drawn", checked=False, needs="torch"),

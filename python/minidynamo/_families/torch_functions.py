@@ -71,9 +71,9 @@ ALIASES = {
 # How results lie in memory where not as our op makes them: csrc/frontends/result_layouts.def.
 _BY_LAYOUT = {
     "First": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d"
-    " batch_norm channel_shuffle native_channel_shuffle group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d max_pool2d_with_indices"
-    " max_pool3d_with_indices max_unpool2d pad roll constant_pad_nd pixel_unshuffle rms_norm upsample upsample_nearest"
-    " upsample_bilinear",
+    " batch_norm channel_shuffle constant_pad_nd group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d"
+    " max_pool2d_with_indices max_pool3d_with_indices max_unpool2d native_channel_shuffle pad pixel_unshuffle rms_norm"
+    " roll upsample upsample_bilinear upsample_nearest",
     "Any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
     "All": "cat concat concatenate",
     "Contiguous": "addbmm baddbmm index_add index_copy index_reduce instance_norm log_sigmoid logcumsumexp logsigmoid"
