@@ -18,7 +18,8 @@ AFTERWARDS = [
     lambda y, r, s: y.mean((2, 3)),
     lambda y, r, s: F.batch_norm(y, s, s.abs() + 1, s, s).clamp_(min=0),
     lambda y, r, s: y.permute(0, 2, 3, 1).reshape(-1, y.shape[1]) @ y.new_ones(y.shape[1], 3),
-    lambda y, r, s: torch.cat([y, r], 1),
+    # Of one channel, torch joins by strides that say nothing of where elements are.
+    lambda y, r, s: torch.cat([y, r], 1) if y.shape[1] > 1 else y,
     lambda y, r, s: y.contiguous() + 1,
     lambda y, r, s: y.add_(r).relu_(),
 ]
