@@ -22,7 +22,7 @@ def _require_lists(tensors: Any, others: Any) -> None:
 
 
 def _rows(tensors: Any, others: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Each tensor with its operands. An operand that is not a list is shared by all."""
+    """Each tensor with its operands: all share one that has no list."""
     _require_lists(tensors, others)
     for at, tensor in enumerate(tensors):
         yield tensor, [each[at] if _is_list(each) else each for each in others]

@@ -51,7 +51,9 @@ def sorted_by_parts(grid):
         if len(values) <= 1:
             return values
         middle = values[len(values) // 2]
-        return np.concatenate([parts(values[values < middle]), values[values == middle], parts(values[values > middle])])
+        return np.concatenate(
+            [parts(values[values < middle]), values[values == middle], parts(values[values > middle])]
+        )
 
     return parts(np.cumsum(grid[:3]) % 7)
 
