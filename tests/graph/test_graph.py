@@ -127,9 +127,9 @@ WRITES = """\
 %l_x_ = input L_x_ : f32[3][1]
 %l_y_ = input L_y_ : f32[3][1]
 %neg = neg(%l_x_) : f32[3][1]
-%copy = copy(%neg, %l_y_, false) : f32[3][1]
+%copy = copy(%neg, %l_y_, False) : f32[3][1]
 %relu = relu(%l_y_) : f32[3][1]
-%copy_1 = copy(%copy, %relu, false) : f32[3][1]
+%copy_1 = copy(%copy, %relu, False) : f32[3][1]
 {more}return %copy_1{outs}
 """
 
@@ -139,8 +139,8 @@ WRITES = """\
     [
         ("", "", 1),
         ("", ", %copy", 2),
-        ("%exp = exp(%copy) : f32[3][1]\n", ", %exp", 2),
-        ("%exp = exp(%l_y_) : f32[3][1]\n%copy_2 = copy(%copy_1, %exp, false) : f32[3][1]\n", ", %copy_2", 2),
+        ("%exp = exp(%copy) : f32[3][1]\n", ", %exp", 1),
+        ("%exp = exp(%l_y_) : f32[3][1]\n%copy_2 = copy(%copy_1, %exp, False) : f32[3][1]\n", ", %copy_2", 2),
     ],
     ids=["replaced", "returned", "read", "replaced and returned"],
 )
