@@ -705,7 +705,7 @@ def writes_a_leaf(h, w):
         (writes_through_a_view, False),
         (writes_without_gradient, False),
         (writes_to_a_detached_tensor, False),
-        (gets_a_gradient, True),
+        (gets_a_gradient, False),
         (writes_a_leaf, True),
     ],
 )

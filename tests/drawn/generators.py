@@ -51,6 +51,7 @@ GENERATORS = {
     "order_of_deaths": Generator("test_order_of_deaths", check="check_drawn", checked=False),
     "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
+    "mean_pools": Generator("test_mean_pool_layouts", check="check_drawn", checked=False),
     "interpolation": Generator("test_interpolation", check="check_drawn", checked=False, needs="torch"),
     "byte_images": Generator("test_byte_interpolation", check="check_drawn", checked=False, needs="torch"),
     "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),

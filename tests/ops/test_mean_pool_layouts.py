@@ -39,8 +39,7 @@ def value_or_error(function, x):
         return str(error)
 
 
-@pytest.mark.parametrize("number", range(120))
-def test_layouts(number):
+def check_drawn(number):
     sizes, place, function = drawn(number)
     minidynamo.manual_seed(number)
     x = (minidynamo.randn(*sizes) * 8).to(DTYPES[number % len(DTYPES)]).movedim(-1, place)
@@ -51,3 +50,8 @@ def test_layouts(number):
     assert found.dtype == expected.dtype
     assert found.shape == expected.shape
     assert minidynamo.allclose(found.to(minidynamo.float64), expected.to(minidynamo.float64), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("number", range(120))
+def test_layouts(number):
+    check_drawn(number)

@@ -55,3 +55,11 @@ def test_the_order_of_elements_is_kept(threads, shape, dim):
     for name, (result, combine) in results.items():
         expected = in_order(start, dim, index, values, combine)
         assert numpy.array_equal(result.numpy(), expected), name
+
+
+@pytest.mark.parametrize("shape, dim", [((0, 5), 1), ((5, 0), 0), ((0,), 0), ((3, 0, 4), 2)])
+def test_no_elements(shape, dim):
+    into = minidynamo.ones(6, 6, 6)[tuple([0] * (3 - len(shape)))].clone()
+    index, values = minidynamo.zeros(shape, dtype=minidynamo.int64), minidynamo.zeros(shape)
+    for result in (into.scatter(dim, index, values), into.scatter_add(dim, index, values)):
+        assert minidynamo.equal(result, into)

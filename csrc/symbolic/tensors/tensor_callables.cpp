@@ -227,6 +227,7 @@ ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const Call
 
 ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   if (callable.writes_self) check_stand_in_writes(tracer, callable, args);
+  GraphBuilder::CountsWrites counts(tracer.builder(), callable.counts_writes);
   return call_rewritten(tracer, *callable.family, callable.function, args);
 }
 

@@ -89,6 +89,15 @@ void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, Tensor
   for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, row, op, target, value);
 }
 
+// out= gains no history: beside what requires grad the call raises.
+void refuse_history_beside_out(Tracer& tracer, const std::string& op, const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value))
+    for (const ValuePtr& item : sequence->items) refuse_history_beside_out(tracer, op, item);
+  auto* tensor = as<TensorValue>(value);
+  if (tensor != nullptr && tensor->spec.requires_grad && tracer.builder().modes(*tensor->family).grad)
+    graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+}
+
 }  // namespace
 
 void check_stand_in_writes(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
@@ -180,12 +189,13 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
   }
   if (same_object(tracer, out, tracer.values().none())) return call_op(tracer, row, plain, form);
   std::vector<ValuePtr> targets = out_targets(tracer, row, out);
+  const std::string op = row.name + " with out=";
+  for (const ValuePtr& value : plain.positional) refuse_history_beside_out(tracer, op, value);
+  for (const auto& [name, value] : plain.keywords) refuse_history_beside_out(tracer, op, value);
   for (const ValuePtr& target : targets) {
     // out= does not support gradients: the call raises.
     if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes(*as<TensorValue>(target)->family).grad)
       raise_here();
-    const std::string op = row.name + " with out=";
-    refuse_gradient(tracer, op, as<TensorValue>(target), *as<TensorValue>(target));
     check_reads(tracer, row, op, as<TensorValue>(target), plain, 0);
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }

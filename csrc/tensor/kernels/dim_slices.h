@@ -40,7 +40,7 @@ class DimSlices {
   int64_t count() const { return starts_.count(); }
   int64_t length() const { return length_; }
 
-  // Where the values of a piece are computed: at their place in dst where its elements are adjacent values of T, else in buffer.
+  // Where the values of a piece are computed: in dst where its elements are adjacent values of T, else in buffer.
   T* values_of(int64_t slice, int64_t begin, T* buffer) const {
     bool in_place = inside_ == 1 && dst_->dtype() == dtype_of<T>();
     return in_place ? dst_.template data<T>() + first_of(slice) + begin : buffer;

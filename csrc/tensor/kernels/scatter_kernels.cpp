@@ -50,9 +50,9 @@ class Scattered {
   // order, by one thread.
   template <typename Visit>
   void for_each(const Visit& visit) const {
-    int64_t length = dims_.back().size, lines = length == 0 ? 0 : index_->numel() / length, together = lines / apart_;
+    if (index_->numel() == 0) return;
+    int64_t length = dims_.back().size, lines = index_->numel() / length, together = lines / apart_;
     constexpr double kNs = 1.5;
-    if (lines == 0) return;
     if (apart_ > 1 || dim_ + 1 == index_->rank()) {
       parallel_for(apart_, kNs * static_cast<double>(together * length), [&](int64_t begin, int64_t end) {
         for (int64_t line = begin * together; line < end * together; ++line) visit_line(line, 0, length, visit);

@@ -8,6 +8,7 @@ from .torch_stand_ins.table import StandIn, decline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -101,59 +102,56 @@ def _refuse_scales(grad_scale: Any, found_inf: Any) -> None:
         decline("a step of scaled gradients")
 
 
-# The fused steps write each tensor once, as torch does.
+def _number(lr: Any) -> Any:
+    """A rate in a tensor as the double that these functions read."""
+    return lr.item() if isinstance(lr, torch.Tensor) else lr
 
 
-def fused_adam(
-    params: Any,
-    grads: Any,
-    exp_avgs: Any,
-    exp_avg_sqs: Any,
-    max_exp_avg_sqs: Any,
-    state_steps: Any,
-    grad_scale: Any,
-    found_inf: Any,
-    *,
-    amsgrad: Any,
-    has_complex: Any,
-    beta1: Any,
-    beta2: Any,
-    lr: Any,
-    weight_decay: Any,
-    eps: Any,
-    maximize: Any,
-    capturable: Any,
-    differentiable: Any,
-    decoupled_weight_decay: Any,
-) -> None:
-    _refuse_scales(grad_scale, found_inf)
-    lr = _rate(lr)
-    for at, (param, grad, mean, square, counter) in enumerate(
-        zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True)
-    ):
-        slope, before = -grad if maximize else grad, param
-        counter.add_(1)
-        step = counter.item()
-        if weight_decay != 0 and decoupled_weight_decay:
-            before = param * (1 - lr * weight_decay)
-        elif weight_decay != 0:
-            slope = slope + param * weight_decay
-        mean.copy_(mean * beta1 + slope * (1 - beta1))
-        square.copy_(square * beta2 + slope * slope * (1 - beta2))
-        largest = square
-        if amsgrad:
-            largest = max_exp_avg_sqs[at]
-            largest.copy_(torch.maximum(largest, square))
-        spread = largest.sqrt() / (1 - beta2**step) ** 0.5 + eps
-        param.copy_(before - mean / spread * (lr / (1 - beta1**step)))
+def fused_adam(decoupled: bool) -> Callable[..., None]:
+    def step(
+        self: Any,
+        grads: Any,
+        exp_avgs: Any,
+        exp_avg_sqs: Any,
+        max_exp_avg_sqs: Any,
+        state_steps: Any,
+        *,
+        lr: Any,
+        beta1: Any,
+        beta2: Any,
+        weight_decay: Any,
+        eps: Any,
+        amsgrad: Any,
+        maximize: Any,
+        grad_scale: Any = None,
+        found_inf: Any = None,
+    ) -> None:
+        _refuse_scales(grad_scale, found_inf)
+        lr = _number(lr)
+        for at, (param, grad, mean, square, counter) in enumerate(
+            zip(self, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True)
+        ):
+            slope, before, step = -grad if maximize else grad, param, counter.item()
+            if weight_decay != 0 and decoupled:
+                before = param * (1 - lr * weight_decay)
+            elif weight_decay != 0:
+                slope = slope + param * weight_decay
+            mean.copy_(mean * beta1 + slope * (1 - beta1))
+            square.copy_(square * beta2 + slope * slope * (1 - beta2))
+            largest = square
+            if amsgrad:
+                largest = max_exp_avg_sqs[at]
+                largest.copy_(torch.maximum(largest, square))
+            spread = largest.sqrt() / (1 - beta2**step) ** 0.5 + eps
+            param.copy_(before - mean / spread * (lr / (1 - beta1**step)))
+
+    return step
 
 
 def fused_sgd(
-    params: Any,
+    self: Any,
     grads: Any,
     momentum_buffer_list: Any,
-    grad_scale: Any,
-    found_inf: Any,
     *,
     weight_decay: Any,
     momentum: Any,
@@ -161,60 +159,57 @@ def fused_sgd(
     dampening: Any,
     nesterov: Any,
     maximize: Any,
-    has_sparse_grad: Any,
+    is_first_step: Any,
+    grad_scale: Any = None,
+    found_inf: Any = None,
 ) -> None:
     _refuse_scales(grad_scale, found_inf)
-    is_first = momentum != 0 and all(each is None for each in momentum_buffer_list)
-    if has_sparse_grad or (momentum != 0 and not is_first and any(each is None for each in momentum_buffer_list)):
-        decline("a step of sparse gradients, or with a part of the momenta")
-    lr = _rate(lr)
-    for at, (param, grad) in enumerate(zip(params, grads, strict=True)):
+    lr = _number(lr)
+    for at, (param, grad) in enumerate(zip(self, grads, strict=True)):
         slope = -grad if maximize else grad
         if weight_decay != 0:
             slope = slope + param * weight_decay
-        if is_first:
-            momentum_buffer_list[at] = torch.empty_like(grad)
         if momentum != 0:
             moved = momentum_buffer_list[at]
-            moved.copy_(slope if is_first else moved * momentum + slope * (1 - dampening))
+            moved.copy_(slope if is_first_step else moved * momentum + slope * (1 - dampening))
             slope = slope + moved * momentum if nesterov else moved
         param.copy_(param - slope * lr)
 
 
 def fused_adagrad(
-    params: Any,
+    self: Any,
     grads: Any,
     state_sums: Any,
     state_steps: Any,
-    grad_scale: Any,
-    found_inf: Any,
     *,
     lr: Any,
-    weight_decay: Any,
     lr_decay: Any,
+    weight_decay: Any,
     eps: Any,
-    has_sparse_grad: Any,
     maximize: Any,
-    differentiable: Any,
-    has_complex: Any,
+    grad_scale: Any = None,
+    found_inf: Any = None,
 ) -> None:
     _refuse_scales(grad_scale, found_inf)
-    if has_sparse_grad or has_complex:
-        decline("a step of sparse gradients, or of complex numbers")
-    lr = _rate(lr)
-    for param, grad, total, counter in zip(params, grads, state_sums, state_steps, strict=True):
+    lr = _number(lr)
+    for param, grad, total, counter in zip(self, grads, state_sums, state_steps, strict=True):
         slope = -grad if maximize else grad
-        counter.add_(1)
         if weight_decay != 0:
             slope = slope + param * weight_decay
         total.copy_(total + slope * slope)
         param.copy_(param - slope / (total.sqrt() + eps) * (lr / (1 + (counter.item() - 1) * lr_decay)))
 
 
+# What these functions in C write, torch does not count.
+_FUSED = {
+    "_fused_adam_": fused_adam(decoupled=False),
+    "_fused_adamw_": fused_adam(decoupled=True),
+    "_fused_sgd_": fused_sgd,
+    "_fused_adagrad_": fused_adagrad,
+}
+
 TABLE = (
     StandIn("optim.radam._single_tensor_radam", radam, "Rewritten"),
     StandIn("optim.asgd._single_tensor_asgd", asgd, "Rewritten"),
-    StandIn("optim.adam._fused_adam", fused_adam, "Rewritten"),
-    StandIn("optim.sgd._fused_sgd", fused_sgd, "Rewritten"),
-    StandIn("optim.adagrad._fused_adagrad", fused_adagrad, "Rewritten"),
+    *(StandIn(name, step, "Rewritten", counts_writes=False) for name, step in _FUSED.items()),
 )

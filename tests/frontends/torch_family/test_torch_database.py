@@ -86,6 +86,7 @@ OTHER_STRIDES = {
         ["einsum", "linalg.solve", "nn.functional.rms_norm", "nn.functional.binary_cross_entropy"], "other steps"
     ),
     **dict.fromkeys(["native_dropout_backward", "nn.functional.linear_cross_entropy.chunked_none"], "other steps"),
+    "normal": "as torch's tensors without data say, where the deviations are a tensor",
     "__getitem__": "the order of the dims in memory, by tensors of indices, follows the indexed tensor's",
 }
 
