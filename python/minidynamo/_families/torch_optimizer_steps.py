@@ -201,7 +201,7 @@ def fused_adagrad(
 
 
 # What these functions in C write, torch does not count.
-_FUSED = {
+_FUSED: dict[str, Callable[..., Any]] = {
     "_fused_adam_": fused_adam(decoupled=False),
     "_fused_adamw_": fused_adam(decoupled=True),
     "_fused_sgd_": fused_sgd,
