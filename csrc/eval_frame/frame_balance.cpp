@@ -1,16 +1,8 @@
 #include "eval_frame/frame_balance.h"
 
+#include "symbolic/trace/loop_costs.h"
+
 namespace md {
-
-namespace {
-
-namespace loop_cost {
-#define MD_LOOP_COST(name, amount, doc) constexpr int64_t name = amount;
-#include "symbolic/trace/loop_costs.def"
-#undef MD_LOOP_COST
-}  // namespace loop_cost
-
-}  // namespace
 
 int64_t FrameBalance::lost() const { return lost_ + instructions_ / loop_cost::driven; }
 

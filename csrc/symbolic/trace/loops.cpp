@@ -17,6 +17,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/state/region.h"
 #include "symbolic/trace/endings.h"
+#include "symbolic/trace/loop_costs.h"
 #include "symbolic/trace/tracer.h"
 #include "symbolic/trace/work_watch.h"
 #include "symbolic/values/call_args.h"
@@ -24,12 +25,6 @@
 namespace md {
 
 namespace {
-
-namespace loop_cost {
-#define MD_LOOP_COST(name, amount, doc) constexpr int64_t name = amount;
-#include "symbolic/trace/loop_costs.def"
-#undef MD_LOOP_COST
-}  // namespace loop_cost
 
 thread_local LoopScope* current_scope = nullptr;
 
