@@ -314,21 +314,9 @@ bool read_elements(const IndexedOffsets& indexed, const Offsets& before, const W
 }
 
 bool read_items(size_t item, const IndexedOffsets& indexed, const Offsets& before, const char* src, char* dst) {
-  auto read = [&]<typename Word>(Word) {
+  return with_word(item, [&]<typename Word>(Word) {
     return read_elements(indexed, before, reinterpret_cast<const Word*>(src), reinterpret_cast<Word*>(dst));
-  };
-  switch (item) {
-    case 1:
-      return read(uint8_t{});
-    case 2:
-      return read(uint16_t{});
-    case 4:
-      return read(uint32_t{});
-    case 8:
-      return read(uint64_t{});
-    default:
-      return read(Complex<double>{});
-  }
+  });
 }
 
 bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run, size_t item, const char* src,
