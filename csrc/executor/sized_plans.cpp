@@ -267,12 +267,14 @@ bool SizedPlans::is_worth_own_plan(const KeptPlan& kept) {
 
 // Puts the pattern whose graph has taken the sizes first.
 bool SizedPlans::find_pattern(const Sizes& sizes) const {
+  // In the strides of an input an extent of zero counts as one.
+  if (has_empty(sizes)) return false;
   auto fits = std::ranges::find_if(patterns_, [&](SharedPlans& pattern) { return pattern.graph->take_sizes(sizes); });
   if (fits != patterns_.end()) {
     patterns_.splice(patterns_.begin(), patterns_, fits);
     return true;
   }
-  if (patterns_.size() >= kMostPatterns || has_empty(sizes)) return false;
+  if (patterns_.size() >= kMostPatterns) return false;
   auto graph = std::make_shared<SizedGraph>(graph_, symbols_, sizes);
   if (graph->can_change()) {
     patterns_.push_front({.graph = std::move(graph)});

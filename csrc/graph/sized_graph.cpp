@@ -10,7 +10,6 @@ namespace md {
 SizedGraph::SizedGraph(std::shared_ptr<const Graph> symbolic, const SymbolList& symbols,
                        std::span<const int64_t> values)
     : symbolic_(std::move(symbolic)), graph_(with_numbers(*symbolic_, symbols, values)) {
-  are_places_ = symbols_of_places(*symbolic_, symbols);
   // Assertions are checked by with_numbers() alone.
   can_change_ = symbolic_->runtime_asserts().empty();
   KnownNumbers known;
@@ -113,9 +112,6 @@ void SizedGraph::find_changing(std::span<const int64_t> values) {
 
 // The changing numbers, to fresh_.
 bool SizedGraph::evaluate(std::span<const int64_t> values) {
-  // In the strides of an input an extent of zero counts as one.
-  for (size_t i = 0; i < values.size(); ++i)
-    if (values[i] == 0 && !are_places_[i]) return false;
   find_changing(values);
   fresh_.resize(numbers_.size());
   for (size_t i : changing_) {

@@ -15,6 +15,7 @@ namespace md {
 class SizedGraph {
  public:
   // Throws as with_numbers() does.
+  // Of no values, here and below, is one a tensor without elements.
   SizedGraph(std::shared_ptr<const Graph> symbolic, const SymbolList& symbols, std::span<const int64_t> values);
   SizedGraph(const SizedGraph&) = delete;
   SizedGraph& operator=(const SizedGraph&) = delete;
@@ -78,7 +79,6 @@ class SizedGraph {
   std::shared_ptr<const Graph> symbolic_;
   std::shared_ptr<Graph> graph_;
   bool can_change_ = true;
-  std::vector<bool> are_places_;               // by symbol
   std::vector<Number> numbers_;                // without duplicates
   std::vector<int64_t> sizes_;                 // by symbol; empty before there are values
   std::vector<int64_t> values_;                // by number
