@@ -107,6 +107,11 @@ def _number(lr: Any) -> Any:
     return lr.item() if isinstance(lr, torch.Tensor) else lr
 
 
+def _slope(grad: Any, param: Any, weight_decay: Any, maximize: Any) -> Any:
+    slope = -grad if maximize else grad
+    return slope if weight_decay == 0 else slope + param * weight_decay
+
+
 def fused_adam(decoupled: bool) -> Callable[..., None]:
     def step(
         self: Any,
@@ -131,11 +136,8 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
         for at, (param, grad, mean, square, counter) in enumerate(
             zip(self, grads, exp_avgs, exp_avg_sqs, state_steps, strict=True)
         ):
-            slope, before, step = -grad if maximize else grad, param, counter.item()
-            if weight_decay != 0 and decoupled:
-                before = param * (1 - lr * weight_decay)
-            elif weight_decay != 0:
-                slope = slope + param * weight_decay
+            slope, step = _slope(grad, param, 0 if decoupled else weight_decay, maximize), counter.item()
+            before = param * (1 - lr * weight_decay) if decoupled and weight_decay != 0 else param
             mean.copy_(mean * beta1 + slope * (1 - beta1))
             square.copy_(square * beta2 + slope * slope * (1 - beta2))
             largest = square
@@ -166,9 +168,7 @@ def fused_sgd(
     _refuse_scales(grad_scale, found_inf)
     lr = _number(lr)
     for at, (param, grad) in enumerate(zip(self, grads, strict=True)):
-        slope = -grad if maximize else grad
-        if weight_decay != 0:
-            slope = slope + param * weight_decay
+        slope = _slope(grad, param, weight_decay, maximize)
         if momentum != 0:
             moved = momentum_buffer_list[at]
             moved.copy_(slope if is_first_step else moved * momentum + slope * (1 - dampening))
@@ -193,9 +193,7 @@ def fused_adagrad(
     _refuse_scales(grad_scale, found_inf)
     lr = _number(lr)
     for param, grad, total, counter in zip(self, grads, state_sums, state_steps, strict=True):
-        slope = -grad if maximize else grad
-        if weight_decay != 0:
-            slope = slope + param * weight_decay
+        slope = _slope(grad, param, weight_decay, maximize)
         total.copy_(total + slope * slope)
         param.copy_(param - slope / (total.sqrt() + eps) * (lr / (1 + (counter.item() - 1) * lr_decay)))
 
