@@ -11,7 +11,7 @@ import os
 import random
 import sys
 
-from harness import Worker, environment, serve, write_json
+from harness import Worker, environment, path_of_build, serve, write_json
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "engine_rows"))
 from sections import FLOOR_OF_BEFORE, FOLDER, Bench, Figure, Times  # noqa: E402
@@ -47,9 +47,8 @@ def starters(name, section, threads, before):
     """Of one section and number of threads: {build: a function that starts its Worker}."""
     found = {NOW: lambda: Worker(__file__, [name, str(threads), ""], environment(threads))}
     if before:
-        path = os.pathsep.join([os.path.abspath(before), *filter(None, [os.environ.get("PYTHONPATH")])])
         arguments = [name, str(threads), section.ours[0]]
-        found[BEFORE] = lambda: Worker(__file__, arguments, environment(threads, PYTHONPATH=path))
+        found[BEFORE] = lambda: Worker(__file__, arguments, environment(threads, PYTHONPATH=path_of_build(before)))
     return found
 
 

@@ -62,6 +62,11 @@ def environment(threads, **more):
     }
 
 
+def path_of_build(directory):
+    """The PYTHONPATH of a worker that imports minidynamo from a directory."""
+    return os.pathsep.join([os.path.abspath(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 class Worker:
     """A process that answers each line with a line of JSON."""
 

@@ -11,7 +11,7 @@ import tempfile
 
 import steady
 from engine_rows.sections import FLOOR_OF_BEFORE as FLOOR
-from harness import SPIN_SECONDS, Worker, environment, interleave
+from harness import SPIN_SECONDS, Worker, environment, interleave, path_of_build
 from peers import OURS, OURS_EAGER, PEERS
 
 RUNS = 3
@@ -22,12 +22,11 @@ class Builds:
     """The workers of both builds for one of our contenders and one number of threads."""
 
     def __init__(self, contender, threads, directory):
-        paths = {NOW: [], BEFORE: [os.path.abspath(directory)]}
+        paths = {NOW: {}, BEFORE: {"PYTHONPATH": path_of_build(directory)}}
         self.pause = SPIN_SECONDS if threads > 1 else 0.0
         self.workers = []
-        for build in BUILDS:
-            path = os.pathsep.join([*paths[build], *filter(None, [os.environ.get("PYTHONPATH")])])
-            worker = Worker(steady.__file__, [contender, str(threads)], environment(threads, PYTHONPATH=path))
+        for build, path in paths.items():
+            worker = Worker(steady.__file__, [contender, str(threads)], environment(threads, **path))
             worker.name = build
             self.workers.append(worker)
 
