@@ -115,6 +115,7 @@ void count_recorded_writes(const std::vector<int>& writes, std::span<const Tenso
   }
 }
 
+// Those into inputs too: the effects at the exit count none of them again.
 void count_input_writes(const std::vector<std::pair<int, int>>& counts, std::span<const GraphInput> inputs) {
   for (const auto& [input, count] : counts) {
     const Tensor& tensor = inputs[static_cast<size_t>(input)].tensor;

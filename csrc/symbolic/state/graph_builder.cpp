@@ -277,6 +277,11 @@ bool is_cut(const TensorValue& tensor) {
   return std::ranges::any_of(tensor.views, [](const ViewStep& step) { return step.row->has(kCutsGradient); });
 }
 
+void gain_history(TensorBase& base) {
+  for (TensorValue* member : base.members)
+    if (!is_cut(*member)) member->spec.requires_grad = true;
+}
+
 }  // namespace
 
 bool GraphBuilder::may_gain_history(const TensorValue& tensor) const {
@@ -288,11 +293,6 @@ bool GraphBuilder::may_gain_history(const TensorValue& tensor) const {
   return is_whole && !tensor.spec.requires_grad && !is_cut(tensor) &&
          std::ranges::none_of(tensor.views, is_one_of_several) &&
          std::ranges::none_of(base->members, [](const TensorValue* member) { return member->is_made_apart; });
-}
-
-void GraphBuilder::gain_history(TensorBase& base) {
-  for (TensorValue* member : base.members)
-    if (!is_cut(*member)) member->spec.requires_grad = true;
 }
 
 int* own_counter(const TensorValue& tensor) {

@@ -149,7 +149,6 @@ class GraphBuilder {
   void check_apart_from_written(TensorValue* input);
 
   MaskedParts masked_parts_;
-  static void gain_history(TensorBase& base);
   std::optional<DType> default_dtype_;
   std::optional<DefaultDTypeScope> lent_dtype_;
   bool counts_writes_ = true;

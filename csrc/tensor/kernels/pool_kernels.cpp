@@ -547,18 +547,19 @@ void adaptive_max_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
 void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
-  WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "kernel_size").size());
+  const Tensor& given = tensor_arg(call, 0);
+  int spatial = window_arg(call, "kernel_size").size();
+  WindowGeometry geometry = geometry_of(call, given, out, spatial);
   Divisor divisor{bool_arg(call, call.row.schema.find("count_include_pad")),
                   optional_int_arg(call, call.row.schema.find("divisor_override"))};
   if (out->dtype() == DType::int64) {
-    return mean_moving_windows<int64_t>(geometry, as_contiguous(tensor_arg(call, 0), DType::int64), out, divisor);
+    return mean_moving_windows<int64_t>(geometry, as_contiguous(given, DType::int64), out, divisor);
   }
-  const Tensor& given = tensor_arg(call, 0);
-  if (may_average_channels(given, out, window_arg(call, "kernel_size").size())) {
+  if (may_average_channels(given, out, spatial)) {
     auto count = [&](int64_t at, Range, Range, Range) {
       return divisor.fixed ? *divisor.fixed : count_at(geometry, at, divisor.with_padding);
     };
-    return average_channels(geometry, given, out, window_arg(call, "kernel_size").size(), covered, count);
+    return average_channels(geometry, given, out, spatial, covered, count);
   }
   in_wide_type(given, out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
     mean_moving_windows<T>(geometry, input, result, divisor);
@@ -568,9 +569,9 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
 void adaptive_avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
-  WindowGeometry geometry = geometry_of(call, tensor_arg(call, 0), out, window_arg(call, "output_size").size());
   const Tensor& given = tensor_arg(call, 0);
   int spatial = window_arg(call, "output_size").size();
+  WindowGeometry geometry = geometry_of(call, given, out, spatial);
   if (may_average_channels(given, out, spatial)) {
     auto count = [](int64_t, Range d, Range h, Range w) { return count_of(d) * count_of(h) * count_of(w); };
     return average_channels(geometry, given, out, spatial, divided, count);

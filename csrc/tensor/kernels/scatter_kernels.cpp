@@ -180,8 +180,6 @@ bool add_along_one_dim(const OpCall& call, const Tensor& out) {
   return true;
 }
 
-}  // namespace
-
 // visit(place, value) for each element of the index, as elements of T; a number stands for all values.
 template <typename T, typename Visit>
 void visit_scattered(const OpCall& call, const Tensor& out, const Visit& visit) {
@@ -193,6 +191,8 @@ void visit_scattered(const OpCall& call, const Tensor& out, const Visit& visit) 
   auto* places = reinterpret_cast<T*>(out.data<char>());
   scattered.for_each([&](int64_t to, int64_t from) { visit(places[to], static_cast<const T*>(values)[from]); });
 }
+
+}  // namespace
 
 void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
   with_word(item_size(outs[0]->dtype()), [&]<typename Word>(Word) {
