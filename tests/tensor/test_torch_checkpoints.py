@@ -85,7 +85,8 @@ def test_state_dicts(tmp_path):
     for assign in (False, True):
         assert str(ours.load_state_dict(state, strict=True, assign=assign)) == "<All keys matched successfully>"
         x = torch.rand(2, 1, 5, 5)
-        assert torch.allclose(torch.from_numpy(ours(minidynamo.from_numpy(x.numpy())).detach().numpy()), theirs(x))
+        found = torch.from_numpy(ours(minidynamo.from_numpy(x.numpy())).detach().numpy())
+        assert torch.allclose(found, theirs(x), atol=1e-6)  # sums of nine products, some of which cancel
     minidynamo.save(ours.state_dict(), tmp_path / "b.pt")
     theirs.load_state_dict(torch.load(tmp_path / "b.pt", weights_only=True))
     minidynamo.save(state, tmp_path / "c.pt")
