@@ -10,13 +10,10 @@ namespace md {
 namespace {
 
 // Modules of the standard library that capture needs. All are imported with minidynamo; most are loaded before it.
-constexpr const char* kLibraryModules[] = {"_abc",     "_bisect",   "_collections", "_collections_abc",
-                                           "_io",      "_string",   "_struct",      "_thread",
-                                           "_typing",  "_warnings", "abc",          "binascii",
-                                           "builtins", "cmath",     "codecs",       "collections",
-                                           "enum",     "functools", "keyword",      "math",
-                                           "operator", "posix",     "re",           "sys",
-                                           "textwrap", "types",     "warnings",     "zlib"};
+constexpr const char* kLibraryModules[] = {
+    "_abc",  "_bisect",  "_collections", "_collections_abc", "_io",  "_string",   "_thread", "_typing", "_warnings",
+    "abc",   "builtins", "codecs",       "collections",      "enum", "functools", "keyword", "math",    "operator",
+    "posix", "sys",      "types",        "warnings"};
 
 // Owns its references for the lifetime of the process.
 std::unordered_map<std::string, Ref>& names_of_library() {
@@ -64,6 +61,13 @@ BorrowedRef loaded_names(const char* module, const char* last_name) {
   if (loaded == nullptr || !PyModule_Check(loaded)) return nullptr;
   PyObject* names = PyModule_GetDict(loaded);
   return PyDict_GetItemString(names, last_name) != nullptr ? names : nullptr;
+}
+
+bool is_function_of(const char* module, BorrowedRef names, BorrowedRef function) {
+  if (PyFunction_Check(function.get())) return PyFunction_GET_GLOBALS(function.get()) == names.get();
+  if (!PyCFunction_CheckExact(function.get())) return false;
+  PyObject* owner = reinterpret_cast<PyCFunctionObject*>(function.get())->m_module;
+  return owner != nullptr && PyUnicode_Check(owner) && PyUnicode_CompareWithASCIIString(owner, module) == 0;
 }
 
 void import_library_modules() {

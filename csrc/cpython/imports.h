@@ -15,6 +15,8 @@ BorrowedRef imported_names(const char* module);
 
 // The dict of a standard library module, if the program has loaded it at least up to `last_name`; else null.
 BorrowedRef loaded_names(const char* module, const char* last_name);
+// Whether a function found among these names is the module's own, not one that the program has put in its place.
+bool is_function_of(const char* module, BorrowedRef names, BorrowedRef function);
 
 // Imports the modules of the table; called once, before any other function here.
 void import_library_modules();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
@@ -14,6 +13,7 @@
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/late_pure_calls.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/slot_calls.h"
 #include "symbolic/effects/pending_writes.h"
@@ -391,8 +391,7 @@ Bound AttributeLookup::on_builtin() {
 }
 
 bool AttributeLookup::is_immutable_builtin(PyTypeObject* type) {
-  static PyObject* const pattern = imported("re", "Pattern").release();
-  return type == &PyCode_Type || type == &PyCFunction_Type || type == reinterpret_cast<PyTypeObject*>(pattern);
+  return type == &PyCode_Type || type == &PyCFunction_Type || type == pattern_type();
 }
 
 Bound AttributeLookup::constant_field() {

@@ -220,9 +220,7 @@ ValuePtr call_pow(Tracer& tracer, const CallArgs& args) {
 Ref literal_reader() {
   BorrowedRef names = loaded_names("ast", "literal_eval");
   PyObject* function = names ? PyDict_GetItemString(names, "literal_eval") : nullptr;
-  bool is_its_own =
-      function != nullptr && PyFunction_Check(function) && PyFunction_GET_GLOBALS(function) == names.get();
-  return is_its_own ? Ref::share(function) : Ref();
+  return function != nullptr && is_function_of("ast", names, function) ? Ref::share(function) : Ref();
 }
 
 // Whether reading the text as a literal may warn: of an escape that is none, or of a keyword that follows a number at

@@ -14,6 +14,7 @@
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/codec_calls.h"
 #include "symbolic/builtins/iterators.h"
+#include "symbolic/builtins/late_pure_calls.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
@@ -171,17 +172,6 @@ ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& arg
   }
   if (callable.get() == kDivmod && args.positional.size() == 2) return computed_divmod(tracer, args);
   return computed_by_function(tracer, callable, args);
-}
-
-// Compiled patterns are immutable.
-PyTypeObject* pattern_type() {
-  static PyObject* const type = imported("re", "Pattern").release();
-  return reinterpret_cast<PyTypeObject*>(type);
-}
-
-PyTypeObject* match_type() {
-  static PyObject* const type = imported("re", "Match").release();
-  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 bool is_one_of(BorrowedRef callable, std::span<PyObject* const> callables) {
@@ -503,19 +493,9 @@ void add_pure_calls() {
   add_class_methods(&PyBytes_Type, {"fromhex"});
   add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
   add_functions("posix", {"fspath", "_path_normpath"});
-  add_all_functions("cmath", {});
   add_functions("sys", {"intern"});
-  add_functions("zlib", {"crc32", "adler32"});
-  add_functions("binascii", {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
-  add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
-                 {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
-  add_attributes(reinterpret_cast<PyObject*>(match_type()),
-                 {"group", "groups", "groupdict", "span", "start", "end", "expand", "__getitem__"});
   add_functions("operator", {"index", "length_hint"});
-  add_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
   add_functions("keyword", {"iskeyword", "issoftkeyword"});
-  add_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
-  add_functions("_struct", {"calcsize", "pack", "unpack"});
   add_functions("_bisect", {"bisect_left", "bisect_right"});
   add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
   add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
