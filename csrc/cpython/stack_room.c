@@ -37,9 +37,12 @@ size_t pv_stack_left(void) {
 }
 
 int pv_has_stack_room(void) {
-  struct Limits* own = &limits;
-  if (own->lowest_of_ours == 0) find_limits(own);
-  return (uintptr_t)__builtin_frame_address(0) > own->lowest_of_ours;
+  uintptr_t lowest = limits.lowest_of_ours; /* read once: a place of a thread is found by a call */
+  if (lowest == 0) {
+    find_limits(&limits);
+    lowest = limits.lowest_of_ours;
+  }
+  return (uintptr_t)__builtin_frame_address(0) > lowest;
 }
 
 int pv_recursion_left(PyThreadState* ts) {

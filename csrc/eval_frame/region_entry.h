@@ -68,6 +68,7 @@ struct RegionEntry : CacheEntry {
   std::vector<ReusedTensor> reused;           // by input, where the graph is another library's; else empty
   bool is_sized = false;                      // the plan depends on the sizes of the inputs
   bool computes_inputs = false;               // some inputs of the graph have no source
+  bool runs_plan_alone = false;               // a run is nothing but that of its plan
   std::string raised;                         // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                    // config.check_captures
   int flagged_runs = 0;                       // the last runs in a row that met floating-point exceptions
@@ -78,6 +79,12 @@ struct RegionEntry : CacheEntry {
   bool links = false;                         // runs again from its own exit: linked_loop.h
   std::optional<Stretch> numbers;             // its instructions, if executing them costs less than a look-up
   int runs_of_numbers = 0;
+  // Whether nothing is to be counted, recorded, watched or undone beside the plan; set once all of it is known.
+  bool needs_plan_alone() const {
+    bool is_watched = !families.empty() || !region.host_calls.empty() || region.watched_flags != 0 || draws;
+    bool writes = !region.input_writes.empty() || !counted_inputs.empty();
+    return !is_watched && !writes && gradients == nullptr && recorder == nullptr && output_views.empty();
+  }
   // The graph that the plan runs: it may have outputs behind the region's own.
   const Graph& run_graph() const {
     return gradients != nullptr && gradients->saves() ? *gradients->forward() : *region.graph;

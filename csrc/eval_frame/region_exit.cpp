@@ -273,7 +273,34 @@ class DrawsOfRun {
 
 }  // namespace
 
+// Most regions of our own tensors.
+bool RegionRun::run_plan_alone() {
+  int64_t served = signals_served();
+  try {
+    std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
+    const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
+    GilRelease release(is_long(plan));
+    plan.run(inputs_.span(), outputs_.span());
+    // Signals that arrived during the last step, or while other threads had the GIL.
+    serve_interrupts();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    ++counters().plan_failures;
+    return false;
+  }
+  if (!holds_after_signals(served)) return false;
+  take_outputs();
+  return true;
+}
+
+void RegionRun::take_outputs() {
+  drop_inputs();
+  exit_.builder().set_outputs(outputs_.span());
+  if (replay_) replay_->set_outputs(outputs_.span());
+}
+
 bool RegionRun::run_steps() {
+  if (entry_->runs_plan_alone) return run_plan_alone();
   auto host_calls_here = [this] { return region().host_calls.empty() ? 0 : host_calls_begun(); };
   int64_t host_calls = host_calls_here();
   int64_t served = signals_served();
@@ -325,9 +352,7 @@ bool RegionRun::run_steps() {
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   if (entry_->recorder != nullptr)
     record_run(*entry_->recorder, entry_->gradients, inputs_.span(), outputs_.span(), before, entry_->recorded_writes);
-  drop_inputs();
-  exit_.builder().set_outputs(outputs_.span());
-  if (replay_) replay_->set_outputs(outputs_.span());
+  take_outputs();
   return true;
 }
 

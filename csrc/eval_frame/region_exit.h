@@ -93,7 +93,9 @@ class RegionRun {
   bool take_foreign(size_t i, const Ref& object);
   void drop_inputs();
   bool compute_numbers();
+  bool run_plan_alone();
   bool run_steps();
+  void take_outputs();
   bool still_holds();
   bool holds_after_signals(int64_t served);
   bool run_committing(const Plan& plan, int64_t served);

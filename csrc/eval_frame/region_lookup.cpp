@@ -245,6 +245,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
+  entry.runs_plan_alone = entry.needs_plan_alone();
 }
 
 // Clears the current exception and returns its text.
