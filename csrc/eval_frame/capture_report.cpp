@@ -108,11 +108,12 @@ void CaptureReport::tell_step(const char* what) const {
   if (log_info_enabled()) log_info(what + place_name(place_));
 }
 
-void CaptureReport::graph_break(const GraphBreak& found, bool raised) {
+void emit_graph_break(CaptureId id, const GraphBreak& found, bool raised) {
+  count_break(found.reason);
   if (!events_wanted()) return;
   const BreakRow& row = break_row(found.reason);
   SourceLine at = found.user_stack.empty() ? SourceLine{"?", 0, "?"} : found.user_stack.back();
-  emit_event(EventKind::graph_break, id_,
+  emit_event(EventKind::graph_break, id,
              JsonObject()
                  .add("reason", row.id)
                  .add("title", row.title)

@@ -10,6 +10,9 @@ namespace md {
 
 std::string place_name(const RegionPlace& place);  // f (file.py:3)
 
+// To events; counted.
+void emit_graph_break(CaptureId id, const GraphBreak& found, bool raised);
+
 // Reports the start, and on destruction the end: the outcome, or that it failed.
 class CaptureReport {
  public:
@@ -18,7 +21,7 @@ class CaptureReport {
   CaptureReport(const CaptureReport&) = delete;
 
   void traced();  // tracing is done, lowering is next
-  void graph_break(const GraphBreak& found, bool raised);
+  void graph_break(const GraphBreak& found, bool raised) { emit_graph_break(id_, found, raised); }
   // The entry is in the cache, its guards sealed.
   void captured(const RegionEntry& entry);
 

@@ -13,6 +13,7 @@
 #include "eval_frame/quick_steps.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
+#include "eval_frame/unraised.h"
 #include "eval_frame/unwinder.h"
 #include "symbolic/tensors/host_calls.h"
 
@@ -540,18 +541,39 @@ FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
   return finish_step(done, left);
 }
 
+// What has raised once is no fault of the capture where it does not later: not all that it depends on is guarded.
+void FrameDriver::note_raised(RegionEntry& left) {
+  left.raised = name_of_class(PyErr_Occurred());
+  left.region.if_unraised.reset();
+}
+
+FrameDriver::Advance FrameDriver::note_unraised(RegionEntry& left, int index) {
+  try {
+    report_unraised(left, frame_.bytecode());
+    return Advance::Continue;
+  } catch (const CaptureError& error) {
+    keep_capture_error(error);
+  }
+  frame_.set_index(index);
+  frame_.set_current_unit(frame_.instruction().lasti);
+  return handle_raise();
+}
+
 FrameDriver::Advance FrameDriver::finish_step(const StepResult& done, RegionEntry* left) {
+  const int executed = frame_.index();
   frame_.set_index(done.index);
   if (done.outcome == Outcome::Return) return execute_last();
   note_instructions(1);
   switch (done.outcome) {
     case Outcome::Next:
+      if (left != nullptr && left->region.if_unraised) return note_unraised(*left, executed);
+      return Advance::Continue;
     case Outcome::Return:
       return Advance::Continue;
     case Outcome::Bailout:
       return bail_out_here(done.reason);
     case Outcome::Raised:
-      if (left != nullptr) left->raised = name_of_class(PyErr_Occurred());
+      if (left != nullptr) note_raised(*left);
       return handle_raise();
     case Outcome::Reraised:
       return handle_raise(false);

@@ -53,6 +53,8 @@ struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
   CapturedRegion region;                       // its guards have been moved to the base
   int instruction = 0;                         // at which it starts
+  int code_id = 0;                             // CodeCache::frame_id() of its code
+  bool breaks_are_errors = false;              // where it ends
   int64_t trace_ns = 0, plan_ns = 0;           // duration of the trace and of lowering
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed

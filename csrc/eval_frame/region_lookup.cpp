@@ -35,12 +35,16 @@ namespace md {
 
 namespace {
 
+bool breaks_are_errors(const RegionPlace& place, const CapturedRegion& region) {
+  return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
+}
+
 bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
   // A loop over a pre-existing iterator is not reported as a break, but needs more than one graph.
   if (region.graph_break->reason == BreakReason::opaque_iterator) return place.policy->fullgraph && place.index == 0;
   if (break_row(region.graph_break->reason).is_silent()) return false;
-  return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
+  return breaks_are_errors(place, region);
 }
 
 bool breaks_at_operator(const CapturedRegion& region) {
@@ -50,10 +54,7 @@ bool breaks_at_operator(const CapturedRegion& region) {
 void report_break(const RegionPlace& place, const CapturedRegion& region, CaptureReport& report) {
   const GraphBreak& found = *region.graph_break;
   bool raises = is_policy_error(place, region);
-  if (!break_row(found.reason).is_silent() || raises) {
-    count_break(found.reason);
-    report.graph_break(found, raises);
-  }
+  if (!break_row(found.reason).is_silent() || raises) report.graph_break(found, raises);
   if (raises) raise_unsupported(found);
   if (break_row(found.reason).is_silent()) return;
   ++counters().graph_breaks;
@@ -454,6 +455,15 @@ void find_how_it_runs(const RegionPlace& place, RegionEntry& entry) {
   if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry.numbers = stretch_of_numbers(entry);
 }
 
+RegionEntryPtr new_entry(const RegionPlace& place, const CodeCache& cache, CapturedRegion region) {
+  auto entry = std::make_shared<RegionEntry>(std::move(region));
+  entry->instruction = place.index;
+  entry->code_id = cache.frame_id();
+  entry->breaks_are_errors = breaks_are_errors(place, entry->region);
+  entry->checks_left = checks_of(place);
+  return entry;
+}
+
 RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKey& key) {
   Stopwatch stopwatch;
   CaptureDraws draws;
@@ -493,9 +503,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
   }
-  auto entry = std::make_shared<RegionEntry>(std::move(region));
-  entry->instruction = place.index;
-  entry->checks_left = checks_of(place);
+  RegionEntryPtr entry = new_entry(place, cache, std::move(region));
   entry->is_left_by_types = is_left_by_types;
   if (entry->region.workless && may_go_on(place.bytecode, *entry->region.workless)) entry->behind.set_may_exist();
   entry->trace_ns = stopwatch.lap();

@@ -145,7 +145,8 @@ def returns_it(x):
 
 def test_objects_made_in_a_region():
     same(asks_for_its_class, asks_for_its_class, ones())
-    same(reads_its_function, reads_its_function, ones())
+    # Whether property.__init__ takes the function is not known.
+    same(reads_its_function, reads_its_function, ones(), breaks=1)
 
 
 def test_an_object_that_leaves_the_region():

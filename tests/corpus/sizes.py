@@ -163,7 +163,7 @@ def counts_and_repetitions(x):
     return minidynamo.bincount(x), minidynamo.repeat_interleave(arange(3), x), minidynamo.bincount(x, minlength=8)
 
 
-@snippet(*data([1, 2, 1], [2, 1, 1]), fullgraph=True)
+@snippet(*data([1, 2, 1], [2, 1, 1]))
 def lists_of_elements_as_sizes(x):
     parts = arange(4).split(x.tolist())
     return parts[0] + 1, parts[2].sum()
@@ -180,7 +180,7 @@ def tensors_as_bounds_of_slices(x):
     return arange(6)[x[0] :], arange(6)[: x[1]], arange(6)[x[0] : x[1]], ones(6, 2)[x[0] :, :1]
 
 
-@snippet(lambda: (arange(6), tensor(2)), lambda: (arange(6), tensor(5)), fullgraph=True)
+@snippet(lambda: (arange(6), tensor(2)), lambda: (arange(6), tensor(5)))
 def tensors_of_the_caller_as_bounds_of_slices(x, t):
     return x[t:], x[:t] * 2, [1, 2, 3, 4, 5, 6][t:], (1, 2, 3)[t - 2 :]
 

@@ -12,10 +12,12 @@ void leave_frame(BreakReason reason, std::string context) {
   throw BreakSignal{reason, std::move(context), "", /*leaves_frame=*/true};
 }
 
-void raise_here() {
+void raise_here(std::string why) {
   // An error met while tracing is raised again by the interpreter, at its own place.
+  if (PyObject* type = PyErr_Occurred(); type != nullptr && why.empty())
+    why = reinterpret_cast<PyTypeObject*>(type)->tp_name;
   PyErr_Clear();
-  throw RaiseSignal{};
+  throw RaiseSignal{nullptr, std::move(why)};
 }
 
 void require_count(const CallArgs& args, size_t least, size_t most) {

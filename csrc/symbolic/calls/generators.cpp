@@ -160,7 +160,7 @@ void leave_pending(Tracer& tracer, size_t depth, const RaiseSignal& signal) {
   bool goes_on = signal.exception &&
                  (is_awaited ||
                   !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
-  if (!goes_on) tracer.end_silently_before(tracer.instruction_step());
+  if (!goes_on) tracer.end_silently_before(signal);
   for (size_t at = depth; at < tracer.frames().depth(); ++at) {
     if (IteratorValue* generator = tracer.frames()[at].generator) {
       generator->exhausted = true;
@@ -213,10 +213,11 @@ std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, 
                                       ValuePtr* caught) {
   // Popped on every exit: a break ends or restarts the trace.
   struct Catch {
-    std::vector<size_t>& depths;
-    ~Catch() { depths.pop_back(); }
+    std::vector<PendingCalls::Awaited>& calls;
+    ~Catch() { calls.pop_back(); }
   };
-  tracer.pending().awaited().push_back(exception == PyExc_StopIteration ? tracer.frames().depth() : SIZE_MAX);
+  tracer.pending().awaited().push_back(
+      {exception == PyExc_StopIteration ? tracer.frames().depth() : SIZE_MAX, exception != PyExc_BaseException});
   Catch until{tracer.pending().awaited()};
   try {
     return call_now(tracer, callable, std::move(args));

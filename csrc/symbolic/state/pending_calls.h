@@ -1,5 +1,6 @@
 // Pending calls: C code suspended while the Python frames that it called run, and the generators among those frames.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -29,9 +30,15 @@ class PendingCalls {
   void set_thrown(ValuePtr exception) { thrown_ = std::move(exception); }
   ValuePtr take_thrown() { return std::exchange(thrown_, nullptr); }
 
-  // Returns true if C code at this depth catches StopIteration; one entry per call that does.
-  bool awaits_stop(size_t depth) const { return !awaited_.empty() && awaited_.back() == depth; }
-  std::vector<size_t>& awaited() { return awaited_; }
+  // C code that catches an exception of the function that it calls.
+  struct Awaited {
+    size_t stop_depth;  // of code that catches StopIteration; SIZE_MAX
+    bool goes_on;       // without an exception; false: it raises another one
+  };
+  // Returns true if C code at this depth catches StopIteration.
+  bool awaits_stop(size_t depth) const { return !awaited_.empty() && awaited_.back().stop_depth == depth; }
+  bool catches() const { return std::ranges::any_of(awaited_, &Awaited::goes_on); }
+  std::vector<Awaited>& awaited() { return awaited_; }
 
   const std::vector<Handle<IteratorValue>>& generators() const { return generators_; }
   void add_generator(Handle<IteratorValue> generator);
@@ -55,7 +62,7 @@ class PendingCalls {
  private:
   std::vector<Call> calls_;
   ValuePtr result_, thrown_;
-  std::vector<size_t> awaited_;
+  std::vector<Awaited> awaited_;
   std::vector<Handle<IteratorValue>> generators_;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;
   int stand_ins_ = 0;

@@ -57,6 +57,8 @@ struct CapturedRegion {
   Snapshot snapshot;
   ExitKind exit = ExitKind::Bailout;
   std::optional<GraphBreak> graph_break;  // set for ExitKind::Break
+  // Set if the instruction at which it ends raises, as far as the capture knows: the break that it is if it does not.
+  std::optional<GraphBreak> if_unraised;
   // in force where the break was found, possibly in a frame inlined below the region's end
   const Policy* break_policy = nullptr;
   int64_t instructions = 0;         // traced before the end of the region, including those of inlined functions

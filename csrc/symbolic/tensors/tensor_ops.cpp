@@ -539,7 +539,7 @@ class OpCapture {
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      raise_here();  // the op would raise at run time: left to the interpreter
+      raise_here(error.what());  // the op would raise at run time: left to the interpreter
     }
   }
 
@@ -591,7 +591,7 @@ class OpCapture {
       return true;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      raise_here();
+      raise_here(error.what());
     }
   }
 
@@ -623,7 +623,7 @@ class OpCapture {
       operands_.emplace_back().emplace<Scalar>(size);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      raise_here();
+      raise_here(error.what());
     }
     row_ = ops->sized;
   }

@@ -1,5 +1,6 @@
 // How a trace ends where it cannot continue: the region ends there, or the trace is repeated up to an earlier step.
 #pragma once
+#include <optional>
 #include <set>
 #include <span>
 
@@ -66,6 +67,7 @@ struct RestartSignal {
   // The outcome of the step itself, after it had added to the region: a break, or an exception that the interpreter
   // raises.
   bool is_own = false, raises = false;
+  std::optional<GraphBreak> if_unraised{};  // CapturedRegion::if_unraised
 };
 
 // Restarts the trace with this operator among them.

@@ -12,6 +12,7 @@
 #include "guards/constants.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/exit/region_finisher.h"
@@ -129,21 +130,43 @@ CapturedRegion Tracer::end_at_break(const BreakSignal& signal, const Extent& bef
 
 CapturedRegion Tracer::end_at_raise(const RaiseSignal& signal, const Extent& before) {
   InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
-  int64_t raised_step = exception != nullptr ? exception->exception->raised_step : 0;
+  Raised raised{};
+  raised.first_step = exception != nullptr ? exception->exception->raised_step : 0;
   EndingFacts facts = ending_facts(before);
-  facts.raised_before = raised_step != 0;
-  return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, raised_step);
+  facts.raised_before = raised.first_step != 0;
+  if (is_at_restart()) {
+    raised.if_unraised = restart_->if_unraised;
+  } else if (!facts.raised_before && !(facts.is_inside && may_be_caught_inside())) {
+    raised.if_unraised = unraised(signal);
+  }
+  return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, std::move(raised));
 }
 
-CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised_step, bool in_generator) {
+GraphBreak Tracer::unraised(const RaiseSignal& signal) const {
+  return {BreakReason::unraised, signal.why, "", frames_.user_stack(),
+          opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
+}
+
+bool Tracer::may_be_caught_inside() const {
+  if (pending_.catches()) return true;
+  for (size_t depth = instruction_depth_; depth < frames_.depth(); ++depth)
+    if (catches(*frames_[depth].bytecode, frames_[depth].index)) return true;
+  return false;
+}
+
+CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, Raised raised, bool in_generator) {
   const EndingRow& row = ending_row(ending);
   RestartSignal again{0, std::move(found), frames_.innermost().policy};
+  again.if_unraised = raised.if_unraised;
   size_t callee = 0;  // index of the frame whose call the region ends before
   switch (row.place) {
-    case EndPlace::Here:
+    case EndPlace::Here: {
       frames_.innermost().stack = frames_.stack_before();
-      return ending == Ending::Raise ? finish(ExitKind::Raise, std::nullopt)
-                                     : finish(ExitKind::Break, std::move(again.graph_break));
+      if (ending != Ending::Raise) return finish(ExitKind::Break, std::move(again.graph_break));
+      CapturedRegion region = finish(ExitKind::Raise, std::nullopt);
+      region.if_unraised = std::move(raised.if_unraised);
+      return region;
+    }
     case EndPlace::ThisStep:
       again.step = steps_;
       again.is_own = true;
@@ -154,7 +177,7 @@ CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised
       again.step = instruction_step_;
       break;
     case EndPlace::FirstRaise:
-      again.step = raised_step;
+      again.step = raised.first_step;
       break;
     case EndPlace::OurCall:
       again.step = frames_.first_of_ours()->entry_step;
@@ -188,12 +211,18 @@ void Tracer::end_before_instruction(GraphBreak found, bool in_generator) {
   facts.breaks = true;
   facts.is_inside = false;
   Ending ending = decide_ending(facts);
-  if (ending_row(ending).place != EndPlace::Here) carry_out(ending, std::move(again.graph_break), 0, in_generator);
+  if (ending_row(ending).place != EndPlace::Here) carry_out(ending, std::move(again.graph_break), {}, in_generator);
   throw again;
 }
 
 void Tracer::end_silently_before(int64_t step) {
   throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
+}
+
+void Tracer::end_silently_before(const RaiseSignal& signal) {
+  RestartSignal again{instruction_step_, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
+  if (!signal.exception && !may_be_caught_inside()) again.if_unraised = unraised(signal);
+  throw again;
 }
 
 void Tracer::check_limits(const Instruction& instruction) {
@@ -264,6 +293,7 @@ CapturedRegion Tracer::finish(ExitKind exit, std::optional<GraphBreak> found) {
     repeated_records = calls_wrapper() ? 1 : 0;
   }
   CapturedRegion region = RegionFinisher(*this).finish({exit, std::move(found), result_, restart_});
+  if (exit == ExitKind::Break && is_at_restart()) region.if_unraised = restart_->if_unraised;
   region.is_strict_inside = saw_error_on_graph_break_;
   region.break_policy = break_policy;
   region.instructions = steps_ - 1;

@@ -89,6 +89,8 @@ class Tracer {
   // --- how it ends
   // Ends the region before this step, which the driver executes; nothing is logged.
   [[noreturn]] void end_silently_before(int64_t step);
+  // The same before the pending instruction, below which an exception is raised that only the interpreter knows.
+  [[noreturn]] void end_silently_before(const RaiseSignal& signal);
   // The region ends for this break, found below the instruction being traced, before that instruction or before the
   // call that its frame belongs to.
   [[noreturn]] void end_before_instruction(GraphBreak found, bool in_generator);
@@ -108,8 +110,17 @@ class Tracer {
   CapturedRegion end_at_break(const BreakSignal& signal, const Extent& before);
   CapturedRegion end_at_raise(const RaiseSignal& signal, const Extent& before);
   // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
-  CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0, bool in_generator = false);
-  bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
+  // An exception that ends the region.
+  struct Raised {
+    int64_t first_step;                     // that raised it before in the region; 0 if none did
+    std::optional<GraphBreak> if_unraised;  // CapturedRegion::if_unraised
+  };
+  CapturedRegion carry_out(Ending ending, GraphBreak found, Raised raised = {}, bool in_generator = false);
+  GraphBreak unraised(const RaiseSignal& signal) const;
+  // Whether something between the current step and the pending instruction may catch an exception.
+  bool may_be_caught_inside() const;
+  bool is_at_restart() const { return restart_ != nullptr && steps_ == restart_->step; }
+  bool ends_below_restart() const { return is_at_restart() && !restart_->is_own; }
   // The region of a trace that has added nothing to the graph.
   CapturedRegion leave(GraphBreak found);
   CapturedRegion give_up(const WorklessSignal& signal) const;

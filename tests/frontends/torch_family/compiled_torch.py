@@ -156,27 +156,16 @@ def counted(name):
     return dict(_C.engine_counters()).get(name, 0)
 
 
-def run_and_record(call, arguments):
-    """(the run, whether a region ended for an exception that then was not raised)."""
-    runs = []
-    captures = _C.record_captures(lambda: runs.append(run(call, arguments)))
-    ends = [capture["raises"] for capture in captures if capture["exit"] == "raise"]
-    return runs[0], any(end is None or end[2] is None for end in ends)
-
-
 def compared(call, arguments, backend="onednn", **more):
     """The outcome of call(positional, keywords): plain, then compiled, once to capture it and once from the capture."""
     with torch.no_grad():
         theirs = run(call, arguments)
         minidynamo._dynamo.reset()
         compiled, breaks = minidynamo.compile(call, backend=backend), counted("graph_breaks")
-        first, silent = run_and_record(compiled, arguments)
-        for hit, ours in (("", first), ("again: ", run(compiled, arguments))):
+        for hit, ours in (("", run(compiled, arguments)), ("again: ", run(compiled, arguments))):
             found = difference_of_runs(ours, theirs, **more)
             if found:
                 return Outcome("different", hit + found)
-        if silent:
-            return Outcome("breaks", "a call that was taken for one that raises")
         if counted("graph_breaks") == breaks:
             return Outcome("whole")
         # What is captured under fullgraph alone: sizes that depend on data.
