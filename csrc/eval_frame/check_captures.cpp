@@ -125,6 +125,8 @@ std::optional<Uncompared> CaptureCheck::refusal(RegionRun& run) {
   if (!region.host_calls.empty()) return Uncompared::host_call;
   if (region.answers_as_capture) return Uncompared::is_compiling;
   if (std::ranges::any_of(region.outputs, &OutputSite::runs_python)) return Uncompared::output_in_python;
+  auto replaces = [](const Effect& effect) { return effect.kind == EffectKind::DataSet; };
+  if (std::ranges::any_of(region.snapshot.effects, replaces)) return Uncompared::replaced_memory;
   if (makes_finalized(region.snapshot, run.builder())) return Uncompared::finalizer;
   auto is_unknown = [](const auto& frame) { return frame.executed < 0; };
   if (std::ranges::any_of(region.snapshot.returns, is_unknown) ||

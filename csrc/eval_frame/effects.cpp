@@ -105,6 +105,10 @@ void apply_WriteTensor(const HeldEffect& held, EffectSite*) {
   write_tensor(held.target, held.value, held.effect->count);
 }
 
+void apply_DataSet(const HeldEffect& held, EffectSite*) {
+  check_status(PyObject_SetAttr(held.target, held.key, held.value));
+}
+
 void apply_GradientSet(const HeldEffect& held, EffectSite*) {
   family_of(held.target)->gradients->set(held.target, held.value);
 }

@@ -31,6 +31,7 @@ struct TensorAttribute {
   const OpRow* row = nullptr;
   PyObject* value = nullptr;                 // immortal
   const TensorCallable* stand_in = nullptr;  // never destroyed
+  bool sets_data = false;                    // View: what is stored becomes the tensor's memory
   PyTypeObject* part = nullptr;              // immortal, as the function that makes one of a tensor, which is `value`
 };
 

@@ -52,7 +52,8 @@ const TensorAttribute* attribute(std::string_view name) {
   static const auto* const rows = [] {
     auto* all = new TensorAttributes(common_attributes());
     for (std::string_view left_out : kLeftOut) all->erase(left_out);
-    all->insert_or_assign("data", TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op("data")});
+    all->insert_or_assign(
+        "data", TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op("data"), .sets_data = true});
     all->emplace(kLayout.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &kLayout});
     for (const auto& [own, kind] : kOfGradients) all->emplace(own, TensorAttribute{.kind = kind});
     return all;

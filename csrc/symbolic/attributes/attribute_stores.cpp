@@ -9,6 +9,7 @@
 #include "symbolic/effects/class_writes.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/data_stores.h"
 #include "symbolic/tensors/gradient_attributes.h"
 #include "symbolic/trace/registry.h"
 
@@ -239,11 +240,12 @@ bool store_on_outside_function(Tracer& tracer, const ValuePtr& object, BorrowedR
   return true;
 }
 
-// Stores the gradient of a tensor whose class does it as Tensor does (guarded).
+// Stores the gradient or the data of a tensor whose class does it as Tensor does (guarded).
 bool store_on_tensor(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(object);
   const TensorAttribute* known = value ? tensor->family->attribute(text_of(name)) : nullptr;
-  if (known == nullptr || known->kind != TensorAttribute::Kind::Gradient) return false;
+  bool is_stored = known != nullptr && (known->kind == TensorAttribute::Kind::Gradient || known->sets_data);
+  if (!is_stored) return false;
   auto* plain = tensor->family->result_type(tensor->spec.dtype, tensor->spec.rank());
   if (type_of(object)->tp_setattro != plain->tp_setattro) return false;
   if (may_change(type_of(object))) {
@@ -252,7 +254,7 @@ bool store_on_tensor(Tracer& tracer, const ValuePtr& object, BorrowedRef name, c
     if (!is_own) return false;
     tracer.values().identity_of(found);
   }
-  store_gradient(tracer, object, value);
+  known->sets_data ? store_data(tracer, object, value) : store_gradient(tracer, object, value);
   return true;
 }
 

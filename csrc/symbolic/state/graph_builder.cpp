@@ -141,12 +141,15 @@ StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
 }
 
 ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
+  if (tensor->is_replaced && tensor->spec.requires_grad && modes(*tensor->family).records_gradient())
+    graph_break(BreakReason::store_attribute, "a tensor with gradients whose data was replaced in this region");
   if (tensor->base != nullptr && tensor->version != tensor->base->version) {
     tensor->ref = derive(tensor->base->current, *tensor);
     tensor->version = tensor->base->version;
   }
   if (tensor->ref.node != nullptr) return tensor->ref;
   check_apart_from_written(tensor);
+  for (const TensorValue* replaced : replaced_inputs_) require_other_object(*replaced, *tensor);
   MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
   values_.guard_tensor(tensor);
   note_family(*tensor->family);
@@ -168,6 +171,7 @@ const std::shared_ptr<TensorBase>& GraphBuilder::base_of(TensorValue* tensor) {
 
 void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out) {
   alias->share(base_of(viewed));
+  alias->is_replaced = viewed->is_replaced;
   alias->is_made_apart = viewed->is_made_apart || !modes(*viewed->family).records_gradient();
   alias->views = viewed->views;
   alias->views.push_back({node.op, node.operands, out, node.op->has(kUncounted) ? std::make_shared<int>() : nullptr});
@@ -220,6 +224,33 @@ void GraphBuilder::check_apart(const TensorBase& written, const TensorValue& oth
 
 void GraphBuilder::check_apart_from_written(TensorValue* input) {
   for (const auto& base : written_inputs_) check_apart(*base, *input);
+}
+
+// Another input that is the same object would be read as it was.
+void GraphBuilder::require_other_object(const TensorValue& replaced, const TensorValue& input) {
+  if (replaced.object.get() == input.object.get()) throw SharedTensorSignal{};
+  const TensorSpec &a = replaced.spec, &b = input.spec;
+  bool may_be_same = a.dtype == b.dtype && a.rank() == b.rank() && a.requires_grad == b.requires_grad &&
+                     replaced.object.type() == input.object.type();
+  auto may_equal = [](Dim one, Dim other) { return one.is_symbolic() || other.is_symbolic() || same(one, other); };
+  for (int dim = 0; may_be_same && dim < a.rank(); ++dim) may_be_same = may_equal(a.sizes[dim], b.sizes[dim]);
+  if (may_be_same) values_.guards().alias(replaced.source, input.source, false);
+}
+
+void GraphBuilder::replace_data(TensorValue& input, TensorValue* data) {
+  for (const auto& [source, known] : values_.by_source())
+    if (auto* other = as<TensorValue>(known); other != nullptr && other != &input && other->ref.node != nullptr)
+      require_other_object(input, *other);
+  ValueRef value = graph_value(data);
+  input.share(base_of(data));
+  input.views = data->views;
+  input.ref = value;
+  input.version = input.base->version;
+  bool requires_grad = input.spec.requires_grad;
+  input.spec = data->spec;
+  input.spec.requires_grad = requires_grad;
+  input.is_replaced = input.is_made_apart = true;
+  replaced_inputs_.push_back(&input);
 }
 
 void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
@@ -305,6 +336,10 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   std::shared_ptr<TensorBase> base = base_of(tensor);
   bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
   if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");
+  // Into data, or into the memory that a tensor had before.
+  auto is_of = [&](const TensorValue* input) { return input->base == base || input->source == base->source; };
+  if (std::ranges::any_of(replaced_inputs_, is_of))
+    graph_break(BreakReason::store_attribute, "a write beside data that was replaced in this region");
   if (gradient_runs_.is_memory_of_new_leaf(*base))
     graph_break(BreakReason::tensor_write, "a leaf that the region makes");
   bool records = modes(*tensor->family).records_gradient();

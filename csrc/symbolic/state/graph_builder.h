@@ -117,6 +117,9 @@ class GraphBuilder {
   // In elements of its base; breaks the graph for another dtype.
   StridedView strided_view_of(const TensorValue& tensor);
 
+  // The input has the elements of `data` from here on, in its memory.
+  void replace_data(TensorValue& input, TensorValue* data);
+
   // --- writes
   // The tensor holds this value from here on.
   void write_tensor(TensorValue* tensor, ValueRef value);
@@ -147,6 +150,7 @@ class GraphBuilder {
   void note_written_input(const std::shared_ptr<TensorBase>& base);
   void check_apart(const TensorBase& written, const TensorValue& other);
   void check_apart_from_written(TensorValue* input);
+  void require_other_object(const TensorValue& replaced, const TensorValue& input);
 
   MaskedParts masked_parts_;
   std::optional<DType> default_dtype_;
@@ -160,6 +164,7 @@ class GraphBuilder {
   bool answers_as_capture_ = false;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;
+  std::vector<const TensorValue*> replaced_inputs_;  // kept by the reader of values
   std::deque<TracedModes> modes_;
   GradientRuns gradient_runs_;
 };

@@ -170,6 +170,7 @@ struct TensorValue : Value {
   ValuePtr gradient;               // inputs: what the region has stored as `grad`; null: nothing
   size_t gradient_effect = 0;      // its position in the log of effects
   bool gradient_read = false;      // inputs: `grad` was read or stored
+  bool is_replaced = false;        // its data was replaced in the region, or it is a view of such a tensor
   // Of a tensor of one library over the memory of another's: the one that it was made of, the function that makes it,
   // which views of it do not have, and the trace step.
   ValuePtr converted_from, converter;
