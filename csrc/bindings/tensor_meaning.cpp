@@ -48,6 +48,9 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
       meaning.function = Py_NewRef(callable.ptr());
       meaning.refusal = TensorRefusal::Memory;
       break;
+    case TensorCallableKind::AutocastBlock:
+      meaning.blocks = operand.cast<int>();
+      break;
     case TensorCallableKind::Breaks:
       meaning.refusal = tensor_refusal(operand.cast<std::string>());
       break;

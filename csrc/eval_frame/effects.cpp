@@ -133,6 +133,12 @@ void apply_InferenceMode(const HeldEffect& held, EffectSite*) {
   held.effect->family->set_modes(modes);
 }
 
+void apply_AutocastBlocks(const HeldEffect& held, EffectSite*) {
+  GradModes modes = held.effect->family->modes();
+  modes.autocast_blocks += held.effect->count;
+  held.effect->family->set_modes(modes);
+}
+
 void apply_AutocastMode(const HeldEffect& held, EffectSite*) {
   GradModes modes = held.effect->family->modes();
   modes.autocast = AutocastState::of_word(held.effect->count);

@@ -186,6 +186,10 @@ void PredictedState::predict_autocast_mode(const HeldEffect& held, ValueComparis
   modes_of(held.effect->family).autocast = AutocastState::of_word(held.effect->count);
 }
 
+void PredictedState::predict_autocast_blocks(const HeldEffect& held, ValueComparison&) {
+  modes_of(held.effect->family).autocast_blocks += held.effect->count;
+}
+
 void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison) const {
   if (comparison.difference()) return;
   PyObject* python = comparison.python_of(copy.object);

@@ -50,6 +50,7 @@ class PredictedState {
   void predict_grad_mode(const HeldEffect& held, ValueComparison& comparison);
   void predict_inference_mode(const HeldEffect& held, ValueComparison& comparison);
   void predict_autocast_mode(const HeldEffect& held, ValueComparison& comparison);
+  void predict_autocast_blocks(const HeldEffect& held, ValueComparison& comparison);
   DictShadow* changed_entries(const HeldEffect& held, BorrowedRef value, ValueComparison& comparison);
   void compare_copy(const Copy& copy, ValueComparison& comparison) const;
   void compare_attribute(const Attribute& attribute, ValueComparison& comparison) const;

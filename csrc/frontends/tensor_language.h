@@ -87,6 +87,7 @@ struct TensorCallable {
   bool writes_self = false;      // StandIn: writes its first argument
   bool counts_writes = true;     // StandIn: false for writes that the library does not count
   bool returns_arrays = false;   // results of rank 0 as well, where the library has scalars for others
+  int blocks = 0;                // AutocastBlock: 1 if it enters one, -1 if it leaves one
   // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.
   uint32_t refused = 0, refused_results = 0;
 };

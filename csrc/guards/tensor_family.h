@@ -60,6 +60,7 @@ using StateWords = std::array<uint64_t, 4>;
 struct GradModes {
   bool grad = true, inference = false;
   AutocastState autocast = {};  // of our own tensors
+  int autocast_blocks = 0;      // of another library, that the thread is in
   bool records_gradient() const { return grad && !inference; }
   bool operator==(const GradModes&) const = default;
 };

@@ -64,6 +64,10 @@ std::string find_functions(Functions& functions) {
   cpu.find(functions.context, "_ZN2at13globalContextEv");
   cpu.find(functions.deterministic, "_ZNK2at7Context23deterministicAlgorithmsEv");
   cpu.find(functions.thread_count, "_ZN2at15get_num_threadsEv");
+  cpu.find(functions.autocast_dtype, "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE");
+  cpu.find(functions.keeps_casts, "_ZN2at8autocast25is_autocast_cache_enabledEv");
+  cpu.find(functions.enter_autocast_block, "_ZN2at8autocast17increment_nestingEv");
+  cpu.find(functions.leave_autocast_block, "_ZN2at8autocast17decrement_nestingEv");
   const void* keys = nullptr;
   core.find(keys, kLocalKeys);
   for (const Symbols* symbols : {&python, &cpu, &core})

@@ -39,6 +39,10 @@ struct Functions {
   void* (*context)();                       // at::globalContext()
   bool (*deterministic)(const void*);       // at::Context::deterministicAlgorithms() const
   int (*thread_count)();                    // at::get_num_threads()
+  int8_t (*autocast_dtype)(int8_t device);  // at::autocast::get_autocast_dtype()
+  bool (*keeps_casts)();                    // ... is_autocast_cache_enabled()
+  int (*enter_autocast_block)();            // ... increment_nesting(): the new number
+  int (*leave_autocast_block)();            // ... decrement_nesting()
 };
 
 // What autograd keeps with a tensor, by functions without a C face that take and return words. Optional: where one is

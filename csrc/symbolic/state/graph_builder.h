@@ -31,6 +31,8 @@ struct TracedModes {
     if (now.grad != logged.grad) visit(EffectKind::GradMode, now.grad, 0);
     if (now.inference != logged.inference) visit(EffectKind::InferenceMode, now.inference, 0);
     if (now.autocast != logged.autocast) visit(EffectKind::AutocastMode, false, now.autocast.word());
+    if (now.autocast_blocks != logged.autocast_blocks)
+      visit(EffectKind::AutocastBlocks, false, now.autocast_blocks - logged.autocast_blocks);
   }
 };
 

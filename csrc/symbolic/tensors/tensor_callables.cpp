@@ -305,6 +305,12 @@ ValuePtr call_SetGradMode(Tracer& tracer, const TensorCallable& callable, const 
   return tracer.values().none();
 }
 
+ValuePtr call_AutocastBlock(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  if (!args.is_empty()) raise_here();
+  tracer.guards().global_state(*callable.family);
+  return tracer.values().integer(tracer.builder().modes(*callable.family).autocast_blocks += callable.blocks);
+}
+
 ValuePtr call_Breaks(Tracer&, const TensorCallable& callable, const CallArgs&) { refuse(callable); }
 
 }  // namespace tensor_callables

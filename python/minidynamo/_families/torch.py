@@ -8,6 +8,7 @@ from .. import _C
 from . import (
     add_module_wrapper,
     conversions,
+    torch_autocast,
     torch_backward,
     torch_foreach,
     torch_functions,
@@ -114,15 +115,17 @@ def _register(torch: Any) -> None:
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.
     add = _add
-    modules = (torch_rewrites, torch_optimizers, torch_optimizer_steps, torch_foreach, torch_backward)
+    modules = (torch_rewrites, torch_optimizers, torch_optimizer_steps, torch_foreach, torch_backward, torch_autocast)
     rewrites = [row for module in modules for row in module.TABLE]
     for row in (*torch_functions.TABLE, *rewrites):
         row.register(torch, add)
     drawing = [*(getattr(torch, name) for name in torch_functions.DRAWN), *torch_rewrites.CALLED]
     for function in drawing:
         add(function, function.__name__, "HostCall")
-    for question in torch_backward.ASKED:
+    for question in (*torch_backward.ASKED, *torch_autocast.ASKED):
         add(question, question.__name__, "Asked")
+    for function, blocks in torch_autocast.BLOCKS:
+        add(function, function.__name__, "AutocastBlock", blocks)
     add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
     for name, function in torch_rewrites.PLAIN_RECURRENT.items():
         add(function, name, "StandIn", torch_layers.RECURRENT[name])
