@@ -25,10 +25,18 @@ bool fits_always(const Operand& number, DType dtype) {
   return value == nullptr || !value->node->outs[static_cast<size_t>(value->out)].is_scalar;
 }
 
+// A quotient of integers whose divisor is the same number in each run, and not 0.
+bool divides_by_constant(const OpRow& op, std::span<const Operand> operands, const ValueInfo& out) {
+  if (!pointwise_rows()[static_cast<size_t>(op.pointwise)].may_fail) return false;
+  const auto* divisor = std::get_if<Scalar>(&operands[1]);
+  return divisor != nullptr && !divisor->is_symbolic() && fits(out.spec.dtype, *divisor) && divisor->as_int() != 0;
+}
+
 }  // namespace
 
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs) {
-  if (op.has(kChecksElements)) return op.pointwise < 0 || !is_inexact(outs[0].spec.dtype);
+  if (op.has(kChecksElements) && op.pointwise < 0) return true;
+  if (op.has(kChecksElements)) return !is_inexact(outs[0].spec.dtype) && !divides_by_constant(op, operands, outs[0]);
   if (!op.has(kChecksNumber)) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
     std::optional<DType> holds = checked_number(op, i, outs[0].spec.dtype);

@@ -50,7 +50,6 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     name = str(getattr(function, "__name__", None) or getattr(function, "_qualname", None) or function)
     template, tensors = flatten((args, kwargs))
     is_operator = isinstance(function, _operator_types(torch))
-    draws = not tensors and function in _DRAWING and kwargs.get("generator") is None
     if is_operator and not tensors:
         # Without tensors the operator itself would run, not its fake.
         raise CannotCapture("traced_call", f"{name} without a tensor")
@@ -72,12 +71,17 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     made = [fake for fake, argument in zip(fakes, arguments, strict=True) if argument is None]
     _check_made(name, made, given)
     layouts = [(tuple(fake.shape), fake.stride(), fake.dtype) for fake in made]
-    if draws:
+    written = [at for at, (fake, version) in enumerate(zip(given, versions, strict=True)) if fake._version != version]
+    if (
+        function in _DRAWING
+        and kwargs.get("generator") is None
+        and not written
+        and not _is_recorded(torch, tensors, made)
+    ):
         example = torch.empty_strided(*layouts[0][:2], dtype=layouts[0][2])
         (drawn,) = _C._record_library_call(name, function, args, kwargs, example, True, torch.default_generator)
         return drawn
     like = [_C._fake(sizes, strides, _C._to_own("torch", dtype)) for sizes, strides, dtype in layouts]
-    written = [at for at, (fake, version) in enumerate(zip(given, versions, strict=True)) if fake._version != version]
     grad_mode = torch.is_grad_enabled()
 
     def run(*own: _C.Tensor) -> tuple[_C.Tensor, ...]:
@@ -96,6 +100,11 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     # Without tensors, what it does was tried: only what elements are could raise.
     recorded = iter(_C._record_call_out(name, run, tensors, like, written, may_raise=bool(tensors)))
     return unflatten(result_template, [next(recorded) if at is None else tensors[at] for at in arguments])
+
+
+def _is_recorded(torch: Any, tensors: list[Any], made: list[Any]) -> bool:
+    is_differentiable = any(fake.dtype.is_floating_point for fake in made)
+    return is_differentiable and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def _is_of_tensors(result: Any) -> bool:

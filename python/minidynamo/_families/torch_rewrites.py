@@ -167,8 +167,15 @@ def drawn_like(draw: Any) -> Any:
     """torch's function of a tensor's sizes and dtype: what it draws has no history."""
 
     def drawn(
-        input: Any, *bounds: Any, dtype: Any = None, requires_grad: bool = False, memory_format: Any = None
+        input: Any,
+        *bounds: Any,
+        low: Any = None,
+        high: Any = None,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
     ) -> Any:
+        bounds = (*(() if low is None else (low,)), *bounds, *(() if high is None else (high,)))
         if not input.is_contiguous() or requires_grad or memory_format not in (None, torch.preserve_format):
             decline(f"{draw.__name__}_like of a tensor that is not contiguous, or in another memory format")
         return draw(*bounds, tuple(input.shape), dtype=input.dtype if dtype is None else dtype)

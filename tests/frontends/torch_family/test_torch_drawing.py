@@ -10,6 +10,14 @@ counters = minidynamo._dynamo.utils.counters
 F = torch.nn.functional
 SHARES = torch.linspace(0.05, 0.95, 20).view(4, 5)
 
+
+def checked(indices):
+    """As a distribution checks its values."""
+    if not ((indices % 1 == 0) & (indices >= 0)).all():
+        raise ValueError("indices")
+    return SHARES.gather(-1, indices)
+
+
 CASES = {
     "normal_": lambda: [
         torch.empty(3, 20).normal_(),
@@ -27,6 +35,16 @@ CASES = {
         torch.empty(9, dtype=torch.int64).random_(5),
     ],
     "into a view": lambda: [(base := torch.ones(3, 4)), base[1].uniform_()],
+    "randint_like": lambda: [
+        torch.randint_like(SHARES, 9),
+        torch.randint_like(SHARES, 3, 9),
+        torch.randint_like(SHARES, 3, high=9, dtype=torch.int64),
+        torch.randint_like(SHARES, high=7),
+        torch.randint_like(SHARES, low=-7, high=7),
+    ],
+    "draws of computed shares, and checks of data": lambda: [checked(torch.multinomial(SHARES.softmax(-1), 2))],
+    "whole numbers by a constant": lambda: [torch.multinomial(SHARES * 2, 3) % 2, torch.poisson(SHARES).long() // 3],
+    "bernoulli of computed shares": lambda: [torch.bernoulli(SHARES * SHARES), torch.normal(SHARES - 1, SHARES * 2)],
     "multinomial": lambda: [torch.multinomial(SHARES, 2), torch.multinomial(SHARES, 7, replacement=True)],
     "normal": lambda: [torch.normal(SHARES, SHARES), torch.normal(SHARES, 2.0), torch.normal(0.0, 1.0, (3,))],
     "poisson": lambda: [torch.poisson(SHARES * 3)],
