@@ -87,11 +87,18 @@ std::vector<RuntimeAssert> MaskedParts::check_left(const Graph& graph, std::vect
   if (masks_.empty()) return asserts;
   for (const auto& node : graph.nodes())
     if (const Mask* mask = find(*node)) refuse(*mask);
+  // Shape rules ask whether parts have one element or none. What else is asked, the program has read.
   std::erase_if(asserts, [&](const RuntimeAssert& each) {
     SymbolList symbols;
     symbols.add(each.a);
     symbols.add(each.b);
-    return std::ranges::any_of(symbols.symbols(), [&](Dim symbol) { return find(symbol) != nullptr; });
+    for (Dim symbol : symbols.symbols()) {
+      const Mask* mask = find(symbol);
+      if (mask == nullptr) continue;
+      if (each.relation != DimRelation::NotEqual) refuse(*mask);
+      return true;
+    }
+    return false;
   });
   return asserts;
 }

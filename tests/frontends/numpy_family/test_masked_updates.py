@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compared import mismatch
+from compared import difference, mismatch
 
 import minidynamo
 
@@ -184,6 +184,48 @@ def test_no_break(function, code):
 def test_parts_with_other_readers_are_breaks(function):
     x, y = next(layouts("d"))
     assert minidynamo._dynamo.explain(function)(x, y, masks(x.shape)[0]).graph_break_count > 0
+
+
+# What says how many elements are at the mask, which the region does not know beforehand.
+COUNTS = """
+{part}.size
+{part}.nbytes
+{part}.shape
+len({part})
+np.size({part})
+np.shape({part} * 2)
+str({part}.size)
+{part}.size > 3
+{part}.shape == (2,)
+bool({part}.size)
+not {part}.size
+"many" if {part}.size > 3 else "few"
+[0] * {part}.size
+range({part}.size)
+max({part}.size, 3)
+x[: {part}.size]
+np.arange({part}.size)
+np.zeros({part}.shape)
+np.zeros_like({part})
+{part}[None].shape
+{part}.astype("f4").nbytes // 4
+{part}.view("i8").size
+[each for each in {part}]
+list({part})
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("before", ["pass", "z = x * 2", "x[mask] = x[mask] * 2"])
+@pytest.mark.parametrize("part", ["x[mask]", "(x[mask] + y[mask])"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_count_of_what_is_at_a_mask(count, part, before):
+    scope = {"np": np}
+    exec(f"def f(x, y, mask):\n    {before}\n    return {count.format(part=part)}, x", scope)
+    function, compiled = scope["f"], minidynamo.compile(scope["f"])
+    x, y = filled((50,), "d", 3), filled((50,), "d", 4)
+    for mask in masks(x.shape) * 2:
+        expected, found = function(x.copy(), y, mask), compiled(x.copy(), y, mask)
+        assert difference(found, expected) == ""
 
 
 def inverses(x, y, mask):
