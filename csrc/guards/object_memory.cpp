@@ -269,13 +269,13 @@ Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   return object_of_result(family, tensor);
 }
 
-Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
+Ref object_of_result(const TensorFamily& family, Tensor result, ViewTraits traits) {
   if (family.wrap != nullptr) return family.wrap(std::move(result));
   TensorView view = view_of(*result.impl());
   if (Owner owner = owner_of(result); owner.object != nullptr) {
-    // The object itself is what other results may be views of: a detached one is another object.
-    bool is_itself = owner.is_new && detached.step == Detached::Step::None && is_whole(family, owner.object, view);
-    if (!is_itself) return family.alias(owner.object, view, detached);
+    // The object itself is what other results may be views of.
+    bool is_itself = owner.is_new && !traits.is_apart() && is_whole(family, owner.object, view);
+    if (!is_itself) return family.alias(owner.object, view, traits);
     // From now on it is an object like others, of which a second result is a view.
     result->storage()->change_deleter(release_owner);
     Ref object = Ref::share(owner.object);
@@ -283,8 +283,9 @@ Ref object_of_result(const TensorFamily& family, Tensor result, Detached detache
     return object;
   }
   Ref object = family.empty(view);
-  copy_elements(result, hold(family, object));
-  return object;
+  Tensor whole = hold(family, object);
+  copy_elements(result, whole);
+  return traits.read_only ? family.alias(object, view_of(*whole.impl()), traits) : object;
 }
 
 }  // namespace md

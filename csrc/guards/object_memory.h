@@ -42,6 +42,6 @@ Ref object_of_input(const TensorFamily& family, const Tensor& tensor);
 void move_shared_outputs(std::span<const TensorFamily* const> families, std::span<Tensor> outputs);
 
 // The object of a result: a new one, the object that was made for it, or a view of the object whose memory it is in.
-Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached = {});
+Ref object_of_result(const TensorFamily& family, Tensor result, ViewTraits traits = {});
 
 }  // namespace md

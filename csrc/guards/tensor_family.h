@@ -101,12 +101,14 @@ struct NeutralKeyword {
   PyObject* value;
 };
 
-// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps.
-// And whether it has a count of writes of its own, as torch's `data`.
-struct Detached {
-  enum class Step : uint8_t { None, Last, First };
-  Step step = Step::None;
-  bool uncounted = false;
+// What a view of an object has not of the object.
+struct ViewTraits {
+  // Where it forgets the object, as detach() does: not at all, in its last step, or before other steps.
+  enum class Detached : uint8_t { No, Last, First };
+  Detached detached = Detached::No;
+  bool uncounted = false;  // it has a count of writes of its own, as torch's `data`
+  bool read_only = false;  // whatever the object is
+  bool is_apart() const { return detached != Detached::No || read_only; }  // never the object itself
 };
 
 // The gradients that a library keeps with its tensors.
@@ -139,7 +141,7 @@ struct TensorFamily {
   // A new object with uninitialised memory of the library's own; `view.data` is ignored.
   Ref (*empty)(const TensorView& view);
   // The library's own view of an object.
-  Ref (*alias)(PyObject* owner, const TensorView& view, Detached detached);
+  Ref (*alias)(PyObject* owner, const TensorView& view, ViewTraits traits);
   // The object's memory has been written, `count` times: version counters. May be null.
   void (*written)(PyObject* object, int count);
   // How many writes it has counted of an object's memory. May be null: it has no counters.

@@ -42,7 +42,7 @@ Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   auto* freed = recipe.is_freed ? family.gradients->with_freed_history : nullptr;
   if (recipe.is_freed && freed == nullptr)
     builder.output(recipe.index) = with_freed_history(builder.output(recipe.index));
-  Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
+  Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.view);
   // Views of one memory share its counter.
   count_writes(family, object, recipe.writes);
   return freed != nullptr ? freed(object, builder.build_parts(recipe)) : std::move(object);

@@ -55,7 +55,7 @@ struct Recipe {
   int32_t writes = 0;                    // Output: number of in-place writes to its storage by eager code
   const Source* source = nullptr;        // Source
   const TensorFamily* family = nullptr;  // Output
-  Detached detached;                     // Output
+  ViewTraits view;                       // Output
   bool is_freed = false;                 // Output: the region has gone back through its history
   Ref object;                            // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;

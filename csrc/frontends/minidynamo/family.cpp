@@ -38,7 +38,7 @@ std::span<const NeutralKeyword> neutral_keywords() {
 
 Ref fake(const TensorSpec& spec) { return wrap_tensor(Tensor::fake(spec)); }
 
-Ref alias(PyObject* owner, const TensorView& view, Detached) {
+Ref alias(PyObject* owner, const TensorView& view, ViewTraits) {
   const Tensor& tensor = tensor_of(owner);
   int64_t bytes = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor->storage()->data());
   return wrap_tensor(

@@ -106,9 +106,10 @@ Ref empty(const TensorView& view) {
   return view_over(base.get(), whole, kWriteable);
 }
 
-Ref alias(PyObject* owner, const TensorView& view, Detached) {
+Ref alias(PyObject* owner, const TensorView& view, ViewTraits traits) {
+  bool is_read_only = traits.read_only || repeats_elements(view);
   if (Py_IS_TYPE(owner, library().array))
-    return view_over(owner, view, repeats_elements(view) ? 0 : array_of(owner).flags & kWriteable);
+    return view_over(owner, view, is_read_only ? 0 : array_of(owner).flags & kWriteable);
   // Scalars have no views: one of an array with the same element.
   TensorView element;
   element.dtype = view.dtype;
@@ -116,7 +117,7 @@ Ref alias(PyObject* owner, const TensorView& view, Detached) {
   TensorView whole = view;
   whole.data = array_of(array.get()).data;
   std::memcpy(whole.data, element_of(owner), item_size(view.dtype));
-  return view_over(array.get(), whole, repeats_elements(view) ? 0 : kWriteable);
+  return view_over(array.get(), whole, is_read_only ? 0 : kWriteable);
 }
 
 Ref over_memory(PyObject* owner, const TensorView& view) { return view_over(owner, view, 0); }

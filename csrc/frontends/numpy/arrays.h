@@ -10,7 +10,7 @@ bool is_writable(PyObject* object);
 // NumPy's own memory.
 Ref empty(const TensorView& view);
 // A view whose base is the owner, or the owner's base, as NumPy has it.
-Ref alias(PyObject* owner, const TensorView& view, Detached detached);
+Ref alias(PyObject* owner, const TensorView& view, ViewTraits traits);
 // An array that is not to be written; its base is the owner.
 Ref over_memory(PyObject* owner, const TensorView& view);
 

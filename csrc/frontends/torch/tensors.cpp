@@ -109,22 +109,23 @@ Ref empty(const TensorView& view) {
 
 namespace {
 
-Ref without_history(PyObject* tensor, Detached how) {
+Ref without_history(PyObject* tensor, ViewTraits traits) {
   static PyObject* const kDetach = PyUnicode_InternFromString("detach");
   static PyObject* const kData = PyUnicode_InternFromString("data");
-  return check(how.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
+  return check(traits.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
 }
 
 }  // namespace
 
-Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
+Ref alias(PyObject* owner, const TensorView& view, ViewTraits traits) {
   static PyObject* const kAsStrided = PyUnicode_InternFromString("as_strided");
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
   // Of an owner with a history, the view has one if the program made it so, in whatever mode it was.
   std::optional<ModeSwitch> mode;
-  if (whole.requires_grad && detached.step == Detached::Step::None) mode.emplace(modes, set_modes, view.requires_grad);
-  Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
+  if (whole.requires_grad && traits.detached == ViewTraits::Detached::No)
+    mode.emplace(modes, set_modes, view.requires_grad);
+  Ref viewed = traits.detached == ViewTraits::Detached::First ? without_history(owner, traits) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +
                   storage_offset(owner) * static_cast<int64_t>(item_size(whole.dtype));
@@ -133,7 +134,7 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   Ref strides = tuple_of({view.strides.in_elements(), static_cast<size_t>(view.rank)});
   Ref offset = check(PyLong_FromLongLong(bytes / item));
   Ref part = check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
-  return detached.step == Detached::Step::Last ? without_history(part, detached) : part;
+  return traits.detached == ViewTraits::Detached::Last ? without_history(part, traits) : part;
 }
 
 namespace {

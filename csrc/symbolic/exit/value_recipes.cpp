@@ -59,12 +59,14 @@ void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
 
 namespace {
 
-Detached detached(const TensorValue& tensor) {
-  auto cuts = [](const ViewStep& step) { return step.row->has(kCutsGradient); };
-  if (std::ranges::none_of(tensor.views, cuts)) return {};
-  Detached found{cuts(tensor.views.back()) ? Detached::Step::Last : Detached::Step::First};
-  found.uncounted = std::ranges::any_of(tensor.views, [](const ViewStep& step) { return step.row->has(kUncounted); });
-  return found;
+ViewTraits view_traits(const TensorValue& tensor) {
+  using Detached = ViewTraits::Detached;
+  ViewTraits traits;
+  traits.read_only = tensor.has_view(kReadOnly);
+  if (!tensor.has_view(kCutsGradient)) return traits;
+  traits.detached = tensor.views.back().row->has(kCutsGradient) ? Detached::Last : Detached::First;
+  traits.uncounted = tensor.has_view(kUncounted);
+  return traits;
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
     end_before(leaf->step, BreakReason::tensor_method, "a leaf that the region makes is kept");
   recipe.kind = RecipeKind::Output;
   recipe.family = tensor->family;
-  recipe.detached = detached(*tensor);
+  recipe.view = view_traits(*tensor);
   recipe.index = static_cast<int32_t>(outputs_.size());
   if (const int* counter = own_counter(*tensor); counter != nullptr)
     recipe.writes = *counter;

@@ -266,6 +266,15 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
   written_inputs_.push_back(base);
 }
 
+namespace {
+
+// Whether no two places of the view are one in memory; false may be wrong.
+bool lies_apart(const StridedView& view) {
+  return !any_symbolic(view.sizes.span()) && !any_symbolic(view.strides.span()) && elements_are_apart(layout_of(view));
+}
+
+}  // namespace
+
 // The base with a value in the place of a view of it. A view in another dtype is a window of the same bytes in that
 // dtype.
 ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
@@ -280,6 +289,8 @@ ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
     return dtype == own ? whole : ValueRef{add_op(*view_dtype, {whole, wanted}), 0};
   };
   StridedView view = window_of(tensor).view;
+  if (tensor.has_view(kOverlaps) && !lies_apart(view))
+    graph_break(BreakReason::tensor_write, "elements that the view has at several places");
   Node* node = add_op(*scatter, {in_dtype(tensor.base->current, dtype), value, view.sizes, view.strides,
                                  Scalar::symbolic(view.offset)});
   return in_dtype({node, 0}, own);
@@ -304,13 +315,9 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
 
 namespace {
 
-bool is_cut(const TensorValue& tensor) {
-  return std::ranges::any_of(tensor.views, [](const ViewStep& step) { return step.row->has(kCutsGradient); });
-}
-
 void gain_history(TensorBase& base) {
   for (TensorValue* member : base.members)
-    if (!is_cut(*member)) member->spec.requires_grad = true;
+    if (!member->has_view(kCutsGradient)) member->spec.requires_grad = true;
 }
 
 }  // namespace
@@ -321,7 +328,7 @@ bool GraphBuilder::may_gain_history(const TensorValue& tensor) const {
     return false;
   auto is_one_of_several = [](const ViewStep& step) { return step.row->returns_list(); };
   bool is_whole = tensor.spec.dtype == graph_->info(base->original).spec.dtype;
-  return is_whole && !tensor.spec.requires_grad && !is_cut(tensor) &&
+  return is_whole && !tensor.spec.requires_grad && !tensor.has_view(kCutsGradient) &&
          std::ranges::none_of(tensor.views, is_one_of_several) &&
          std::ranges::none_of(base->members, [](const TensorValue* member) { return member->is_made_apart; });
 }
@@ -333,6 +340,7 @@ int* own_counter(const TensorValue& tensor) {
 }
 
 void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
+  if (tensor->has_view(kReadOnly)) raise_here();
   std::shared_ptr<TensorBase> base = base_of(tensor);
   bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
   if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");

@@ -21,6 +21,7 @@ bool takes_layout(const TensorFamily& family, const TensorSpec& spec) {
 }
 
 bool may_be_written(Tracer& tracer, const TensorValue& tensor) {
+  if (tensor.has_view(kReadOnly)) return false;
   const Source* owner = tensor.source != nullptr ? tensor.source
                         : tensor.base != nullptr ? tensor.base->source
                                                  : nullptr;

@@ -187,7 +187,7 @@ ValuePtr call_Writable(Tracer& tracer, const TensorCallable& callable, const Cal
   if (holds_scalars(*tensor->family)) return tracer.values().boolean(false);
   const TensorBase* base = tensor->views.empty() ? nullptr : tensor->base.get();
   bool may = base == nullptr || base->source == nullptr || is_writable(tracer.values().find(base->source));
-  return tracer.values().boolean(may && !has_expanded_dim(tensor->spec));
+  return tracer.values().boolean(may && !has_expanded_dim(tensor->spec) && !tensor->has_view(kReadOnly));
 }
 
 ValuePtr call_Conversion(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

@@ -47,9 +47,8 @@ void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
   if (target->views.empty() || !tracer.builder().modes(*target->family).records_gradient()) return;
   bool is_one_of_several =
       std::ranges::any_of(target->views, [](const ViewStep& step) { return step.row->returns_list(); });
-  bool is_cut = std::ranges::any_of(target->views, [](const ViewStep& step) { return step.row->has(kCutsGradient); });
   bool base_requires_grad = tracer.graph().info(tracer.builder().base_of(target)->current).spec.requires_grad;
-  bool is_made_apart = base_requires_grad && !target->spec.requires_grad && !is_cut;
+  bool is_made_apart = base_requires_grad && !target->spec.requires_grad && !target->has_view(kCutsGradient);
   if ((is_one_of_several && target->spec.requires_grad) || is_made_apart)
     graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
 }

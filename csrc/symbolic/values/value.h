@@ -5,6 +5,7 @@
 //      of the Value.
 //   3. Values are counted without atomics: a trace belongs to one thread, under the GIL.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -159,8 +160,11 @@ struct TensorValue : Value {
   void leave_base();
   std::shared_ptr<TensorBase> base;  // null until the first view or write
   std::vector<ViewStep> views;       // from base to this
-  bool is_made_apart = false;        // a view that was made without a history
-  int version = 0;                   // of the base, when ref was derived
+  bool has_view(OpTrait trait) const {
+    return std::ranges::any_of(views, [trait](const ViewStep& step) { return step.row->has(trait); });
+  }
+  bool is_made_apart = false;  // a view that was made without a history
+  int version = 0;             // of the base, when ref was derived
   TensorSpec spec;
   const TensorFamily* family;
   Ref object;                      // inputs: the tensor object at capture

@@ -84,7 +84,8 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
 // many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber:
 // the value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise.
-// kUncounted: a view whose writes are not counted as those of the tensor that it views. kTakesComplex: its tensors may
+// kUncounted: a view whose writes are not counted as those of the tensor that it views. kReadOnly: neither the view nor
+// views of it are written. kOverlaps: a view that may have an element at several places. kTakesComplex: its tensors may
 // be complex. Under autocast (frontends/autocast.h), kLowPrecision: it computes in autocast's dtype; kFullPrecision: in
 // float32; kWidestPrecision: in the widest dtype among its operands.
 enum OpTrait : uint16_t {
@@ -101,6 +102,8 @@ enum OpTrait : uint16_t {
   kLowPrecision = 512,
   kFullPrecision = 1024,
   kWidestPrecision = 2048,
+  kReadOnly = 4096,
+  kOverlaps = 8192,
 };
 
 // The role of an op for passes and fusion, which never look at its name.

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     sorting,
     statistics,
     ufunc_methods,
+    windows,
 )
 from .table import ATTRIBUTES, TABLE
 

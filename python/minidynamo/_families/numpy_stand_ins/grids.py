@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
+from ..._composites.registry import prims
 from ..numbers import is_int, is_number
 from .table import array_of, decline, dtype_of, require, stands_in, tensor
 
@@ -55,9 +56,9 @@ def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "x
 @stands_in("diag", returns_arrays=True, takes_complex=True)
 def diag(v: Any, k: Any = 0) -> Any:
     values = array_of(v, "diag")
-    if values.dim() != 1 or not isinstance(k, int):
-        decline("diag of a matrix, a view that is read-only")
-    return minidynamo.diag(values, k)
+    if not 1 <= values.dim() <= 2 or not isinstance(k, int):
+        decline("diag of such an array")
+    return minidynamo.diag(values, k) if values.dim() == 1 else prims.read_only(values.diagonal(k))
 
 
 def _dtype(dtype: Any) -> Any:

@@ -128,11 +128,9 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     values = array_of(array, "broadcast_to")
-    repeated = [size for dim, size in enumerate(sizes[::-1]) if dim >= values.dim() or values.shape[-1 - dim] != size]
-    # The view is read-only also where nothing is repeated.
-    if any(size < 0 for size in sizes) or all(size < 2 for size in repeated):
-        decline("broadcast_to that repeats nothing")
-    return values.expand(sizes)
+    if any(size < 0 for size in sizes):
+        decline("broadcast_to such a shape")
+    return prims.read_only(values.expand(sizes))
 
 
 @stands_in("roll", returns_arrays=True, takes_complex=True)
@@ -169,9 +167,25 @@ def tile(A: Any, reps: Any) -> Any:
     return values.tile((reps,) if isinstance(reps, int) else tuple(reps))
 
 
-@stands_in("diagonal ndarray.diagonal", returns_arrays=True)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    decline("diagonal, a view that is read-only")
+@stands_in("diagonal ndarray.diagonal", returns_arrays=True, takes_complex=True)
+def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    values = array_of(a, "diagonal")
+    if not isinstance(offset, int) or not is_axis(values, axis1) or not is_axis(values, axis2):
+        decline("diagonal of such axes")
+    return prims.read_only(values.diagonal(offset, axis1, axis2))
+
+
+@stands_in("linalg.diagonal", returns_arrays=True, takes_complex=True)
+def diagonal_of_matrices(x: Any, /, *, offset: Any = 0) -> Any:
+    return diagonal(x, offset, -2, -1)
+
+
+@stands_in("matrix_transpose linalg.matrix_transpose", returns_arrays=True, takes_complex=True)
+def matrix_transpose(x: Any, /) -> Any:
+    values = array_of(x, "matrix_transpose")
+    if values.dim() < 2:
+        decline("matrix_transpose of a vector")
+    return values.transpose(-2, -1)
 
 
 def _reversed(values: Tensor, axes: tuple[int, ...]) -> Tensor:
