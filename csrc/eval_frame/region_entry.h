@@ -49,6 +49,20 @@ class WorkBehind {
   int empty_frames_ = 0, searches_ = 0;
 };
 
+// Of plans whose region Python had to run again: an operation raises, or met floating-point exceptions. After some in a
+// row Python runs the region at once, but for one time in many.
+class FailedRuns {
+ public:
+  bool may_run() { return in_a_row_ < kMostInARow || ++left_out_ % kTriedAgain == 0; }
+  void note(bool has_failed) { in_a_row_ = has_failed ? std::min(in_a_row_ + 1, kMostInARow) : 0; }
+
+ private:
+  static constexpr int kMostInARow = 3;
+  static constexpr uint32_t kTriedAgain = 64;
+  int in_a_row_ = 0;
+  uint32_t left_out_ = 0;
+};
+
 struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
   CapturedRegion region;                       // its guards have been moved to the base
@@ -73,13 +87,13 @@ struct RegionEntry : CacheEntry {
   bool runs_plan_alone = false;               // a run is nothing but that of its plan
   std::string raised;                         // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                    // config.check_captures
-  int flagged_runs = 0;                       // the last runs in a row that met floating-point exceptions
-  WorkBehind behind;                          // if it has no plan
-  int64_t saved = 0;                          // by a run, less what the run costs: loop_costs.def
-  PoorFrames poor_frames;                     // if it begins a function
-  bool is_left_by_types = false;              // left to Python by guards on the types of the arguments alone
-  bool links = false;                         // runs again from its own exit: linked_loop.h
-  std::optional<Stretch> numbers;             // its instructions, if executing them costs less than a look-up
+  FailedRuns failed_runs;
+  WorkBehind behind;               // if it has no plan
+  int64_t saved = 0;               // by a run, less what the run costs: loop_costs.def
+  PoorFrames poor_frames;          // if it begins a function
+  bool is_left_by_types = false;   // left to Python by guards on the types of the arguments alone
+  bool links = false;              // runs again from its own exit: linked_loop.h
+  std::optional<Stretch> numbers;  // its instructions, if executing them costs less than a look-up
   int runs_of_numbers = 0;
   // Whether nothing is to be counted, recorded, watched or undone beside the plan; set once all of it is known.
   bool needs_plan_alone() const {

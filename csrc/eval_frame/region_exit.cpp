@@ -66,11 +66,8 @@ class RegionHost : public RunHost {
   }
   // Python runs again, and warns or raises.
   void check_flags() {
-    if (!flags_ || (flags_->raised() & watched_flags_) == 0) return;
-    is_flagged_ = true;
-    raise(ErrorKind::Runtime, "a floating-point exception");
+    if (flags_ && (flags_->raised() & watched_flags_) != 0) raise(ErrorKind::Runtime, "a floating-point exception");
   }
-  bool is_flagged() const { return is_flagged_; }
 
   Tensor allocate(size_t output, const TensorSpec& spec) override {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
@@ -83,7 +80,7 @@ class RegionHost : public RunHost {
   uint32_t watched_flags_;
   const std::function<bool()>& may_commit_;
   std::optional<FloatFlags> flags_;
-  bool has_committed_ = false, is_flagged_ = false;
+  bool has_committed_ = false;
 };
 
 // Of the library whose tensors the region returns; 0: our own.
@@ -92,10 +89,6 @@ int thread_limit(const std::vector<const TensorFamily*>& families) {
     if (family != nullptr && family->thread_count != nullptr) return family->thread_count();
   return 0;
 }
-
-// Of a region whose runs meet exceptions again and again, also in a library's functions, for which Python then runs
-// again.
-constexpr int kMostFlaggedRuns = 3;
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
 // stack, of which the entry has checked only enough for a few.
@@ -201,7 +194,7 @@ bool RegionRun::run_with_host_calls(LiveFrame& frame) {
 }
 
 bool RegionRun::run_plan(LiveFrame* frame) {
-  if (unfit_ || entry_->flagged_runs >= kMostFlaggedRuns) return false;
+  if (unfit_ || !entry_->failed_runs.may_run()) return false;
   if (!has_room_for(region())) {
     failure_ = Bailout::no_room;
     return false;
@@ -240,15 +233,9 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   GilRelease release(is_long(plan));
   const std::function<void()> check_before_calls = [&] { host.check_flags(); };
   BeforeHostCalls before(&check_before_calls);
-  try {
-    plan.run_into(inputs_.span(), outputs_.span(), host);
-    // What has been written cannot be undone: CommitPoint lets nothing that may be flagged run after it.
-    if (!host.has_committed()) host.check_flags();
-  } catch (const Error&) {
-    if (host.is_flagged()) ++entry_->flagged_runs;
-    throw;
-  }
-  entry_->flagged_runs = 0;
+  plan.run_into(inputs_.span(), outputs_.span(), host);
+  // What has been written cannot be undone: CommitPoint lets nothing that may be flagged run after it.
+  if (!host.has_committed()) host.check_flags();
   return host.has_committed();
 }
 
@@ -334,10 +321,11 @@ bool RegionRun::run_steps() {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
     drawn.roll_back();
-    if (repeatable && repeatable->has_failed()) ++entry_->flagged_runs;
+    entry_->failed_runs.note(true);
     ++counters().plan_failures;
     return false;
   }
+  entry_->failed_runs.note(false);
   bool is_current = has_committed || host_calls != host_calls_here() || holds_after_signals(served);
   if (!is_current) {
     drawn.roll_back();

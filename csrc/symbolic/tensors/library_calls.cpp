@@ -15,7 +15,7 @@ namespace md {
 
 namespace {
 
-thread_local bool may_repeat = false, has_failed_here = false;
+thread_local bool may_repeat = false;
 thread_local LibraryDraws* innermost_draws = nullptr;
 
 constexpr const char kOwner[] = "minidynamo.operand";
@@ -144,7 +144,6 @@ void run_repeatable(void* context, const OpCall& op, std::span<Tensor> outs) {
     what = str_cat(call.name, "() raised");
   }
   if (what.empty()) return;
-  has_failed_here = true;
   raise(ErrorKind::Runtime, what);
 }
 
@@ -187,8 +186,7 @@ std::shared_ptr<const OpRow> repeatable_row(SharedCall call, size_t operands) {
   return {row, release_row};
 }
 
-RepeatableRun::RepeatableRun(bool repeats) : before_(std::exchange(may_repeat, repeats)) { has_failed_here = false; }
-bool RepeatableRun::has_failed() const { return has_failed_here; }
+RepeatableRun::RepeatableRun(bool repeats) : before_(std::exchange(may_repeat, repeats)) {}
 RepeatableRun::~RepeatableRun() { may_repeat = before_; }
 
 LibraryDraws::LibraryDraws() : outer_(std::exchange(innermost_draws, this)) {}

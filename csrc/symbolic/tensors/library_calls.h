@@ -65,8 +65,6 @@ class RepeatableRun {
  public:
   explicit RepeatableRun(bool may_repeat);
   ~RepeatableRun();
-  // Whether one has.
-  bool has_failed() const;
   RepeatableRun(const RepeatableRun&) = delete;
   RepeatableRun& operator=(const RepeatableRun&) = delete;
 
