@@ -73,6 +73,8 @@ def difference(ours, theirs):
         if len(ours) != len(theirs):
             return f"{len(ours)} items instead of {len(theirs)}"
         return next(filter(None, map(difference, ours, theirs)), "")
+    if isinstance(theirs, dict):
+        return difference([list(ours), list(ours.values())], [list(theirs), list(theirs.values())])
     if isinstance(theirs, np.ndarray):
         if layout(ours) != layout(theirs):
             return f"{layout(ours)} instead of {layout(theirs)}"
