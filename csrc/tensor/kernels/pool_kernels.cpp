@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tensor/dtype_dispatch.h"
+#include "tensor/kernels/window_values.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -20,27 +21,11 @@
 namespace md {
 namespace {
 
-// Input positions [begin, end) of one dim, with a step.
-struct Range {
-  int64_t begin, end, step;
-};
-
-Range covered(const WindowDim& dim, int64_t output) {
-  int64_t begin = output * dim.stride - dim.padding;
-  int64_t end = std::min(begin + (dim.kernel - 1) * dim.dilation + 1, dim.input);
-  while (begin < 0) begin += dim.dilation;
-  return {begin, end, dim.dilation};
-}
-
-int64_t count_of(Range range) {
-  return range.end <= range.begin ? 0 : (range.end - range.begin + range.step - 1) / range.step;
-}
+using Range = WindowRange;
 
 Range divided(const WindowDim& dim, int64_t output) {
   return {output * dim.input / dim.output, ((output + 1) * dim.input + dim.output - 1) / dim.output, 1};
 }
-
-using RangeOf = Range (*)(const WindowDim& dim, int64_t output);
 
 WindowGeometry geometry_of(const OpCall& call, const Tensor& self, const Tensor& out, int spatial) {
   WindowGeometry geometry;
@@ -138,8 +123,8 @@ struct LargestOfRow {
     values.assign(static_cast<size_t>(width.output), lowest<T>());
     places.assign(static_cast<size_t>(width.output), 0);
     for (int64_t o = 0; o < width.output; ++o) {
-      Range range = covered(width, o);
-      if (count_of(range) > 0) places[static_cast<size_t>(o)] = first_row + static_cast<int32_t>(range.begin);
+      Range range = covered_range(width, o);
+      if (range.count() > 0) places[static_cast<size_t>(o)] = first_row + static_cast<int32_t>(range.begin);
     }
   }
 
@@ -169,8 +154,8 @@ void max_moving_windows(const WindowGeometry& geometry, const Tensor& self, std:
     LargestOfRow<T> largest;
     for (int64_t i = begin; i < end; ++i) {
       const T* plane = self.data<T>() + i / rows * geometry.input_size();
-      Range depth = covered(d, i % rows / h.output), height = covered(h, i % h.output);
-      bool is_empty = count_of(depth) == 0 || count_of(height) == 0;
+      Range depth = covered_range(d, i % rows / h.output), height = covered_range(h, i % h.output);
+      bool is_empty = depth.count() == 0 || height.count() == 0;
       largest.start(w, is_empty ? 0 : static_cast<int32_t>((depth.begin * h.input + height.begin) * w.input));
       for (int64_t z = depth.begin; z < depth.end; z += depth.step)
         for (int64_t y = height.begin; y < height.end; y += height.step) {
@@ -187,20 +172,25 @@ void max_moving_windows(const WindowGeometry& geometry, const Tensor& self, std:
   });
 }
 
-// Whether the channels of a pixel are adjacent in memory, and there are enough of them.
-bool has_adjacent_channels(const Tensor& self, int spatial) {
-  constexpr int64_t kFewest = 4;
-  int channels = self->rank() - spatial - 1;
-  return channels >= 0 && self->strides()[channels] == 1 && self->sizes()[channels] >= kFewest &&
-         !self->is_contiguous();
-}
-
-// The steps of a tensor's last dims, as those of a geometry.
-std::array<int64_t, kWindowDims> spatial_steps(const Tensor& self, int spatial) {
-  std::array<int64_t, kWindowDims> steps = {};
-  for (int i = 0; i < spatial; ++i)
-    steps[static_cast<size_t>(kWindowDims - spatial + i)] = self->strides()[self->rank() - spatial + i];
-  return steps;
+template <typename T>
+void max_rows(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs) {
+  int64_t width = geometry.dims[2].output;
+  double ns = 0.15 * static_cast<double>(geometry.kernel_size() * width);
+  parallel_for(outs[0]->numel() / width, ns, [&](int64_t begin, int64_t end) {
+    WindowRows<T> rows(geometry, self);
+    for (int64_t i = begin; i < end; ++i) {
+      T* values = outs[0].data<T>() + i * width;
+      int64_t* places = outs[1].data<int64_t>() + i * width;
+      rows.for_each_stretch(i, [&](const WindowRow<T>& row, int64_t first, int64_t count) {
+        if (row.count > 0) {
+          loops().lanes->of<T>().largest_of_windows(row, count, values + first, places + first);
+        } else {
+          std::fill_n(values + first, count, lowest<T>());
+          std::fill_n(places + first, count, 0);
+        }
+      });
+    }
+  });
 }
 
 // The windows of all channels at once.
@@ -214,7 +204,7 @@ class ChannelWindows {
     image_step_ = at > 0 ? self->strides()[0] : 0;
     for (int64_t x = 0; x < geometry.dims[2].output; ++x) {
       Range range = range_of(geometry.dims[2], x);
-      widths_.push_back({range, count_of(range)});
+      widths_.push_back({range, range.count()});
     }
   }
   // Rows of windows whose results stay in the cache.
@@ -244,7 +234,7 @@ class ChannelWindows {
   // At first the lowest number, at the first element of each window.
   void take(int64_t image, Range depth, Range height, int64_t at) {
     const auto& [d, h, w] = geometry_.dims;
-    bool is_empty = count_of(depth) == 0 || count_of(height) == 0;
+    bool is_empty = depth.count() == 0 || height.count() == 0;
     int64_t first_row = (depth.begin * h.input + height.begin) * w.input;
     T* values = values_.data() + at;
     int32_t* places = places_.data() + at;
@@ -299,92 +289,69 @@ void max_channel_windows(const WindowGeometry& geometry, const Tensor& self, std
   });
 }
 
+template <typename T>
+void max_pool_of_floats(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, int spatial,
+                        RangeOf range_of) {
+  bool slides = range_of == covered_range;
+  if (!slides || has_adjacent_channels(self, spatial))
+    return max_channel_windows<T>(geometry, self, outs, spatial, range_of);
+  max_rows<T>(geometry, as_contiguous(self, self->dtype()), outs);
+}
+
 // By float where the dtype has no loops of its own.
-void max_pool_of_channels(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, int spatial,
-                          RangeOf range_of) {
-  if (self->dtype() == DType::float64) return max_channel_windows<double>(geometry, self, outs, spatial, range_of);
-  if (self->dtype() == DType::float32) return max_channel_windows<float>(geometry, self, outs, spatial, range_of);
+void max_pool_in_lanes(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, int spatial,
+                       RangeOf range_of) {
+  if (self->dtype() == DType::float64) return max_pool_of_floats<double>(geometry, self, outs, spatial, range_of);
+  if (self->dtype() == DType::float32) return max_pool_of_floats<float>(geometry, self, outs, spatial, range_of);
   TensorSpec spec = self.spec();
   spec.dtype = DType::float32;
   spec.strides = preserved_strides(self);
   Tensor wide = Tensor::empty(spec);
   copy_elements(self, wide);
   Tensor results[] = {Tensor::empty(TensorSpec::contiguous(DType::float32, outs[0].spec().sizes)), outs[1]};
-  max_channel_windows<float>(geometry, wide, results, spatial, range_of);
+  max_pool_of_floats<float>(geometry, wide, results, spatial, range_of);
   copy_elements(results[0], outs[0]);
+}
+
+// Windows that divide the input evenly slide.
+bool make_sliding(WindowGeometry& geometry) {
+  for (const WindowDim& dim : geometry.dims)
+    if (dim.output == 0 || dim.input % dim.output != 0) return false;
+  for (WindowDim& dim : geometry.dims) dim.kernel = dim.stride = dim.input / dim.output;
+  return true;
 }
 
 void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf range_of) {
   if (outs[0]->numel() == 0) return;
   const Tensor& given = tensor_arg(call, 0);
   WindowGeometry geometry = geometry_of(call, given, outs[0], spatial);
+  bool slides = range_of == covered_range || make_sliding(geometry);
   bool is_short = geometry.input_size() <= std::numeric_limits<int32_t>::max();
-  if (is_short && is_floating(given->dtype()) && has_adjacent_channels(given, spatial))
-    return max_pool_of_channels(geometry, given, outs, spatial, range_of);
+  if (is_short && is_floating(given->dtype()) && (slides || has_adjacent_channels(given, spatial)))
+    return max_pool_in_lanes(geometry, given, outs, spatial, slides ? covered_range : range_of);
   Tensor self = as_contiguous(given, outs[0]->dtype());
   with_type(self->dtype(), [&]<typename T>() {
-    if (range_of == covered && is_short)
+    if (slides && is_short)
       max_moving_windows<T>(geometry, self, outs);
     else
       max_windows<T>(geometry, self, outs, range_of);
   });
 }
 
-// One window per plane.
-template <typename T>
-void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
-  parallel_for(out->numel(), 0.1 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const T* values = self.data<T>() + plane * length;
-      out.data<T>()[plane] = loops_of<T>().sum(values, length) / static_cast<T>(length);
-    }
-  });
-}
-
-// Windows that divide the input.
-template <typename T>
-void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out) {
-  if (geometry.output_size() == 1 && geometry.input_size() > 0) {
-    return mean_planes<T>(geometry.input_size(), self, out);
-  }
-  int64_t planes = self->numel() / geometry.input_size();
-  int64_t elements = geometry.input_size() / geometry.output_size();
-  auto ns = static_cast<double>(elements);
-  for_each_window(geometry, planes, ns, divided, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
-    const T* values = self.data<T>() + plane * geometry.input_size();
-    double total = 0;
-    for_each_element(geometry, d, h, w, [&](int64_t place) { total += static_cast<double>(values[place]); });
-    double count = static_cast<double>(count_of(d) * count_of(h) * count_of(w));
-    out.data<T>()[plane * geometry.output_size() + at] = static_cast<T>(count == 0 ? 0 : total / count);
-  });
-}
-
-// The accumulator type of a window. Integers wrap around, and their mean is truncated.
-template <typename T>
-using WindowSum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-
-template <typename T>
-T mean_of(WindowSum<T> sum, int64_t count) {
-  if constexpr (std::is_integral_v<T>) {
-    return count == 0 ? 0 : static_cast<T>(sum) / count;
-  } else {
-    return static_cast<T>(count == 0 ? 0 : sum / static_cast<double>(count));
-  }
-}
+// Integers wrap around, and their mean is truncated.
+int64_t mean_of(uint64_t sum, int64_t count) { return count == 0 ? 0 : static_cast<int64_t>(sum) / count; }
 
 // Adds one row of the input to the sums of a row of windows.
-template <typename T>
-void add_row(const WindowDim& dim, const T* row, WindowSum<T>* sums) {
+void add_row(const WindowDim& dim, const int64_t* row, uint64_t* sums) {
   for (int64_t k = 0; k < dim.kernel; ++k) {
     RowPart part = part_of_row(dim, k);
-    for (int64_t o = part.begin; o < part.end; ++o)
-      sums[o] += static_cast<WindowSum<T>>(row[part.first + o * dim.stride]);
+    for (int64_t o = part.begin; o < part.end; ++o) sums[o] += static_cast<uint64_t>(row[part.first + o * dim.stride]);
   }
 }
 
 // Number of window elements along one dim that are in the input, or also in its padding.
 int64_t count_along(const WindowDim& dim, int64_t output, bool with_padding) {
-  if (!with_padding) return count_of(covered(dim, output));
+  if (!with_padding) return covered_range(dim, output).count();
   int64_t begin = output * dim.stride - dim.padding;
   return std::min(begin + dim.kernel, dim.input + dim.padding) - begin;
 }
@@ -400,77 +367,105 @@ int64_t count_at(const WindowGeometry& geometry, int64_t at, bool with_padding) 
 struct Divisor {
   bool with_padding;
   std::optional<int64_t> fixed;
+  int64_t of(const WindowGeometry& geometry, int64_t at) const {
+    return fixed ? *fixed : count_at(geometry, at, with_padding);
+  }
 };
 
-// Sliding windows, one row of windows at a time.
-template <typename T>
-void mean_moving_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out,
-                         const Divisor& divisor) {
+// Of integers.
+void mean_of_whole_numbers(const WindowGeometry& geometry, const Tensor& self, const Tensor& out,
+                           const Divisor& divisor) {
   const auto& [d, h, w] = geometry.dims;
   int64_t rows = d.output * h.output;
   double ns = 0.6 * static_cast<double>(geometry.kernel_size() * w.output);
   parallel_for(out->numel() / w.output, ns, [&](int64_t begin, int64_t end) {
-    std::vector<WindowSum<T>> sums(static_cast<size_t>(w.output));
+    std::vector<uint64_t> sums(static_cast<size_t>(w.output));
     for (int64_t i = begin; i < end; ++i) {
-      const T* plane = self.data<T>() + i / rows * geometry.input_size();
-      Range depth = covered(d, i % rows / h.output), height = covered(h, i % h.output);
-      std::fill(sums.begin(), sums.end(), WindowSum<T>{});
+      const int64_t* plane = self.data<int64_t>() + i / rows * geometry.input_size();
+      Range depth = covered_range(d, i % rows / h.output), height = covered_range(h, i % h.output);
+      std::fill(sums.begin(), sums.end(), 0);
       for (int64_t z = depth.begin; z < depth.end; z += depth.step) {
         for (int64_t y = height.begin; y < height.end; y += height.step) {
           add_row(w, plane + (z * h.input + y) * w.input, sums.data());
         }
       }
-      int64_t across = count_along(d, i % rows / h.output, divisor.with_padding) *
-                       count_along(h, i % h.output, divisor.with_padding);
-      T* to = out.data<T>() + i * w.output;
-      for (int64_t o = 0; o < w.output; ++o) {
-        int64_t count = divisor.fixed ? *divisor.fixed : across * count_along(w, o, divisor.with_padding);
-        to[o] = mean_of<T>(sums[static_cast<size_t>(o)], count);
-      }
+      int64_t* to = out.data<int64_t>() + i * w.output;
+      for (int64_t o = 0; o < w.output; ++o)
+        to[o] = mean_of(sums[static_cast<size_t>(o)], divisor.of(geometry, i % rows * w.output + o));
     }
   });
 }
 
-// What the sum of a window is divided by.
-using CountOf = std::function<int64_t(int64_t at, Range depth, Range height, Range width)>;
-
-// The means of the windows of all channels at once, where those of a pixel are adjacent. Laid out as the input, then
-// turned to the layout of out.
+// One window per plane.
 template <typename T>
-void mean_of_channels(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
-                      RangeOf range_of, const CountOf& count_of_window) {
-  const auto& [d, h, w] = geometry.dims;
-  int at_channels = self->rank() - spatial - 1;
-  int64_t channels = self->sizes()[at_channels], image_step = at_channels > 0 ? self->strides()[0] : 0;
-  std::array<int64_t, kWindowDims> steps = spatial_steps(self, spatial);
-  int64_t size = geometry.output_size(), rows = d.output * h.output;
-  Tensor turned =
-      Tensor::empty(TensorSpec::contiguous(self->dtype(), DimVec{out->numel() / (size * channels), size, channels}));
-  double ns = 0.1 * static_cast<double>(channels * w.output * std::max<int64_t>(geometry.input_size() / size, 4));
-  parallel_for(out->numel() / (channels * w.output), ns, [&](int64_t begin, int64_t end) {
-    std::vector<WindowSum<T>> sums(static_cast<size_t>(channels));
-    for (int64_t i = begin; i < end; ++i) {
-      const T* image = self.data<T>() + i / rows * image_step;
-      Range depth = range_of(d, i % rows / h.output), height = range_of(h, i % h.output);
-      for (int64_t x = 0; x < w.output; ++x) {
-        Range width = range_of(w, x);
-        std::fill(sums.begin(), sums.end(), WindowSum<T>{});
-        for (int64_t z = depth.begin; z < depth.end; z += depth.step)
-          for (int64_t y = height.begin; y < height.end; y += height.step)
-            for (int64_t k = width.begin; k < width.end; k += width.step) {
-              const T* pixel = image + z * steps[0] + y * steps[1] + k * steps[2];
-              for (int64_t c = 0; c < channels; ++c)
-                sums[static_cast<size_t>(c)] += static_cast<WindowSum<T>>(pixel[c]);
-            }
-        int64_t count = count_of_window(i % rows * w.output + x, depth, height, width);
-        T* to = turned.data<T>() + (i * w.output + x) * channels;
-        for (int64_t c = 0; c < channels; ++c) to[c] = mean_of<T>(sums[static_cast<size_t>(c)], count);
-      }
+void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
+  parallel_for(out->numel(), 0.1 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* values = self.data<T>() + plane * length;
+      out.data<T>()[plane] = loops_of<T>().sum(values, length) / static_cast<T>(length);
     }
   });
-  TensorSpec spec = TensorSpec::contiguous(self->dtype(), DimVec{turned->sizes()[0], channels, size});
-  spec.strides = {size * channels, 1, channels};
-  copy_elements(Tensor::view(turned, spec, 0), out);
+}
+
+// Windows that divide the input, summed in double.
+template <typename T>
+void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out) {
+  int64_t planes = self->numel() / geometry.input_size();
+  auto ns = static_cast<double>(geometry.input_size() / geometry.output_size());
+  for_each_window(geometry, planes, ns, divided, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
+    const T* values = self.data<T>() + plane * geometry.input_size();
+    double total = 0;
+    for_each_element(geometry, d, h, w, [&](int64_t place) { total += static_cast<double>(values[place]); });
+    double count = static_cast<double>(d.count() * h.count() * w.count());
+    out.data<T>()[plane * geometry.output_size() + at] = static_cast<T>(count == 0 ? 0 : total / count);
+  });
+}
+
+// Sums one after the other, by what divisor_of(at, elements) says.
+template <typename T, typename DivisorOf>
+auto mean_by(const DivisorOf& divisor_of) {
+  return [=](const WindowRow<T>& row, int64_t at, int64_t count, T* means) {
+    int64_t divisor = divisor_of(at, row.count);
+    if (row.count == 0 || divisor == 0)
+      std::fill_n(means, count, T(0));
+    else
+      loops().lanes->of<T>().means_of_windows(row, count, static_cast<T>(divisor), means);
+  };
+}
+
+template <typename T>
+void largest_value(const WindowRow<T>& row, int64_t, int64_t count, T* values) {
+  if (row.count == 0)
+    std::fill_n(values, count, lowest<T>());
+  else
+    loops().lanes->of<T>().largest_values_of_windows(row, count, values);
+}
+
+// Of sliding windows.
+template <typename T, typename Reduce>
+void reduce_sliding(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
+                    const Reduce& reduce) {
+  if (has_adjacent_channels(self, spatial))
+    return reduce_channels<T>(geometry, self, out, spatial, covered_range, reduce);
+  Tensor plain = as_contiguous(self, self->dtype());
+  if (has_short_rows(geometry, plain)) return reduce_planes<T>(geometry, plain, out, covered_range, reduce);
+  reduce_rows<T>(geometry, plain, out, reduce);
+}
+
+// Windows of many elements that are not adjacent are summed in double.
+template <typename T>
+void mean_of_divided(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial) {
+  constexpr int64_t kMostInTurn = 256, kFewestPlanes = 8;
+  auto mean = mean_by<T>([](int64_t, int64_t elements) { return elements; });
+  if (has_adjacent_channels(self, spatial)) return reduce_channels<T>(geometry, self, out, spatial, divided, mean);
+  Tensor plain = as_contiguous(self, self->dtype());
+  if (geometry.output_size() == 1) return mean_planes<T>(geometry.input_size(), plain, out);
+  if (geometry.input_size() / geometry.output_size() > kMostInTurn) return mean_windows<T>(geometry, plain, out);
+  if (WindowGeometry sliding = geometry; make_sliding(sliding))
+    return reduce_sliding<T>(sliding, plain, out, spatial, mean);
+  if (plain->numel() / geometry.input_size() >= kFewestPlanes)
+    return reduce_planes<T>(geometry, plain, out, divided, mean);
+  mean_windows<T>(geometry, plain, out);
 }
 
 // mean(input, out) in float64 or float32: half types are converted on both sides.
@@ -481,17 +476,6 @@ void in_wide_type(const Tensor& input, const Tensor& out, const Mean& mean) {
   Tensor result = is_half ? Tensor::empty(TensorSpec::contiguous(DType::float32, out.spec().sizes)) : out;
   mean(float{}, as_contiguous(input, DType::float32), result);
   if (is_half) copy_elements(result, out);
-}
-
-bool may_average_channels(const Tensor& self, const Tensor& out, int spatial) {
-  bool has_loop = out->dtype() == DType::float32 || out->dtype() == DType::float64;
-  return has_loop && self->dtype() == out->dtype() && out->is_contiguous() && has_adjacent_channels(self, spatial);
-}
-
-void average_channels(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
-                      RangeOf range_of, const CountOf& count) {
-  out->dtype() == DType::float64 ? mean_of_channels<double>(geometry, self, out, spatial, range_of, count)
-                                 : mean_of_channels<float>(geometry, self, out, spatial, range_of, count);
 }
 
 // Each element of a plane of out is the sum of what the windows that cover it share out.
@@ -521,7 +505,7 @@ void avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> outs) {
     return fixed ? *fixed : std::max<int64_t>(count_at(geometry, at, with_padding), 1);
   };
   in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {
-    share_windows<T>(geometry, given, result, covered, share);
+    share_windows<T>(geometry, given, result, covered_range, share);
   });
 }
 
@@ -530,14 +514,28 @@ void adaptive_avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> out
   if (out->numel() == 0) return;
   const Tensor& gradient = tensor_arg(call, 0);
   WindowGeometry geometry = geometry_of(call, out, gradient, window_arg(call, "output_size").size());
-  auto share = [](int64_t, Range d, Range h, Range w) { return count_of(d) * count_of(h) * count_of(w); };
+  auto share = [](int64_t, Range d, Range h, Range w) { return d.count() * h.count() * w.count(); };
   in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {
     share_windows<T>(geometry, given, result, divided, share);
   });
 }
 
 void max_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
-  max_pool(call, outs, window_arg(call, "kernel_size").size(), covered);
+  max_pool(call, outs, window_arg(call, "kernel_size").size(), covered_range);
+}
+
+void max_pool_values_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor &given = tensor_arg(call, 0), &out = outs[0];
+  if (out->numel() == 0) return;
+  int spatial = window_arg(call, "kernel_size").size();
+  if (!is_floating(out->dtype())) {
+    Tensor both[] = {out, Tensor::empty(TensorSpec::contiguous(DType::int64, out.spec().sizes))};
+    return max_pool(call, both, spatial, covered_range);
+  }
+  WindowGeometry geometry = geometry_of(call, given, out, spatial);
+  with_wide_windows(given, out, [&]<typename T>(T, const Tensor& self, const Tensor& result) {
+    reduce_sliding<T>(geometry, self, result, spatial, largest_value<T>);
+  });
 }
 
 void adaptive_max_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
@@ -553,16 +551,11 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   Divisor divisor{bool_arg(call, call.row.schema.find("count_include_pad")),
                   optional_int_arg(call, call.row.schema.find("divisor_override"))};
   if (out->dtype() == DType::int64) {
-    return mean_moving_windows<int64_t>(geometry, as_contiguous(given, DType::int64), out, divisor);
+    return mean_of_whole_numbers(geometry, as_contiguous(given, DType::int64), out, divisor);
   }
-  if (may_average_channels(given, out, spatial)) {
-    auto count = [&](int64_t at, Range, Range, Range) {
-      return divisor.fixed ? *divisor.fixed : count_at(geometry, at, divisor.with_padding);
-    };
-    return average_channels(geometry, given, out, spatial, covered, count);
-  }
-  in_wide_type(given, out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
-    mean_moving_windows<T>(geometry, input, result, divisor);
+  with_wide_windows(given, out, [&]<typename T>(T, const Tensor& self, const Tensor& result) {
+    auto divisor_of = [&](int64_t at, int64_t) { return divisor.of(geometry, at); };
+    reduce_sliding<T>(geometry, self, result, spatial, mean_by<T>(divisor_of));
   });
 }
 
@@ -572,12 +565,8 @@ void adaptive_avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& given = tensor_arg(call, 0);
   int spatial = window_arg(call, "output_size").size();
   WindowGeometry geometry = geometry_of(call, given, out, spatial);
-  if (may_average_channels(given, out, spatial)) {
-    auto count = [](int64_t, Range d, Range h, Range w) { return count_of(d) * count_of(h) * count_of(w); };
-    return average_channels(geometry, given, out, spatial, divided, count);
-  }
-  in_wide_type(given, out, [&]<typename T>(T, const Tensor& input, const Tensor& result) {
-    mean_windows<T>(geometry, input, result);
+  with_wide_windows(given, out, [&]<typename T>(T, const Tensor& self, const Tensor& result) {
+    mean_of_divided<T>(geometry, self, result, spatial);
   });
 }
 

@@ -189,6 +189,50 @@ void pair_distances_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, self.dtype, {floor_divide(self.sizes[0] * (self.sizes[0] - 1), 2)});
 }
 
+void cross_distances_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec &a = tensor_arg(call, 0).spec(), &b = tensor_arg(call, 1).spec();
+  int last = a.rank() - 1;
+  bool fits = last >= 1 && b.rank() == a.rank() && a.dtype == b.dtype &&
+              (a.dtype == DType::float32 || a.dtype == DType::float64) && known_equal(a.sizes[last], b.sizes[last]);
+  for (int i = 0; fits && i + 1 < last; ++i) fits = known_equal(a.sizes[i], b.sizes[i]);
+  if (!fits)
+    raise_op(ErrorKind::Runtime, call.row.name, "expected matrices of float32 or float64 with equally long rows",
+             operand_shapes(call));
+  int64_t norm = int_arg(call, 2);
+  if (norm < 0 || norm > 3) raise_op(ErrorKind::Runtime, call.row.name, "there is no norm ", norm);
+  DimVec sizes = a.sizes;
+  sizes[last] = b.sizes[last - 1];
+  push_contiguous(outs, a.dtype, std::move(sizes));
+}
+
+namespace {
+
+// Of the arguments from the log probabilities on: (steps, sequences, classes), and for each sequence both lengths.
+void require_sequences(const OpCall& call, int first) {
+  const TensorSpec &logs = tensor_arg(call, first).spec(), &targets = tensor_arg(call, first + 1).spec();
+  bool fits = logs.rank() == 3 && (logs.dtype == DType::float32 || logs.dtype == DType::float64) &&
+              (targets.rank() == 1 || (targets.rank() == 2 && known_equal(targets.sizes[0], logs.sizes[1])));
+  for (int i = first + 2; fits && i < first + 4; ++i) {
+    const TensorSpec& lengths = tensor_arg(call, i).spec();
+    fits = lengths.rank() == 1 && known_equal(lengths.sizes[0], logs.sizes[1]);
+  }
+  if (!fits) raise_op(ErrorKind::Runtime, call.row.name, "sequences that do not fit together", operand_shapes(call));
+}
+
+}  // namespace
+
+void ctc_losses_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  require_sequences(call, 0);
+  const TensorSpec& logs = tensor_arg(call, 0).spec();
+  push_contiguous(outs, logs.dtype, {logs.sizes[1]});
+}
+
+void ctc_slopes_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  require_sequences(call, 1);
+  const TensorSpec& logs = tensor_arg(call, 1).spec();
+  push_contiguous(outs, logs.dtype, logs.sizes);
+}
+
 void bin_counts_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   if (is_floating(self.dtype))

@@ -100,6 +100,11 @@ void max_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, sizes);
 }
 
+void max_pool_values_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  max_pool_shape(call, outs);
+  outs.pop_back();
+}
+
 void avg_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
   require_floating_or(call, dtype, DType::int64);
@@ -295,6 +300,21 @@ void grid_sample_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DimVec sizes = {input.sizes[0], input.sizes[1]};
   for (int i = 1; i + 1 < grid.rank(); ++i) sizes.push_back(grid.sizes[i]);
   push_contiguous(outs, input.dtype, std::move(sizes));
+}
+
+// Another number of elements along a dim.
+void resample_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  if (self.dtype != DType::float32 && self.dtype != DType::float64)
+    raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for ", row(self.dtype).name);
+  int dim = wrap_dim(call, int_arg(call, 1), self.rank());
+  Dim size = dim_arg(call, 2);
+  if (self.rank() == 0 || known_less(self.sizes[dim], 1) || known_less(size, 1))
+    raise_op(ErrorKind::Runtime, call.row.name, "sizes should be greater than 0, but got ", size.str(),
+             operand_shapes(call));
+  DimVec sizes = self.sizes;
+  sizes[dim] = size;
+  push_contiguous(outs, self.dtype, std::move(sizes));
 }
 
 }  // namespace md

@@ -1,14 +1,33 @@
 #include "tensor/simd/copy.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/error.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/element_walk.h"
+#include "tensor/simd/lane_table.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
 
 double copy_cost(const Tensor& tensor) { return 0.1 * static_cast<double>(item_size(tensor->dtype())); }
+
+// A few rows of src are dealt out to the elements of each row of dst.
+void copy_dealt(const Tensor& src, const Tensor& dst, const ElementWalk& walk) {
+  int64_t rows = walk.dealt_rows(), step = walk.dealt_step();
+  ElementWalk rest = walk.without_dealt_rows();
+  auto width = static_cast<size_t>(std::countr_zero(item_size(dst->dtype())));
+  DealLoop deal = loops().lanes->deal[width];
+  parallel_for(rest.count(), copy_cost(dst) * static_cast<double>(rows), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end;) {
+      int64_t n = std::min(end - at, rest.row_length() - at % rest.row_length());
+      deal(src.data<char>() + rest.offset(1, at), step, rows, dst.data<char>() + rest.offset(0, at), n);
+      at += n;
+    }
+  });
+}
 
 // Elements correspond by index in the common sizes.
 void copy_same_sizes(const Tensor& src, const Tensor& dst) {
@@ -25,6 +44,7 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
     });
     return;
   }
+  if (src->dtype() == dst->dtype() && walk.dealt_rows() > 0) return copy_dealt(src, dst, walk);
   parallel_for(walk.count(), copy_cost(dst) + 0.5, [&](int64_t begin, int64_t end) {
     alignas(64) char from[ElementWalk::kTileBytes];
     alignas(64) char to[ElementWalk::kTileBytes];

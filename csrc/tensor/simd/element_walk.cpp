@@ -147,6 +147,22 @@ void ElementWalk::find_plain_rows() {
     has_plain_rows_ = has_plain_rows_ && (strides_[op][1] == items_[op] || strides_[op][1] == 0);
 }
 
+int64_t ElementWalk::dealt_rows() const {
+  constexpr int64_t kMost = 127, kShortest = 8;
+  int last = rank_ - 1;
+  if (operand_count_ != 2 || last < 1 || sizes_[last] > kMost || sizes_[last - 1] < kShortest) return 0;
+  int64_t item = items_[0];
+  bool is_dealt = item == items_[1] && item <= 8 && strides_[0][last] == item &&
+                  strides_[0][last - 1] == item * sizes_[last] && strides_[1][last - 1] == item;
+  return is_dealt ? sizes_[last] : 0;
+}
+
+ElementWalk ElementWalk::without_dealt_rows() const {
+  ElementWalk rest = *this;
+  rest.count_ /= sizes_[--rest.rank_];
+  return rest;
+}
+
 // Rows that are too long for a panel are walked in stretches of equal length, one of all rows before the next one.
 void ElementWalk::split_long_rows() {
   constexpr int64_t kLeast = 256;

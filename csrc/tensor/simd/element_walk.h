@@ -63,6 +63,11 @@ class ElementWalk {
   bool repeats_in_plain_rows(int operand) const { return strides_[operand][rank_ - 1] == 0; }
   // Of a space that is one row: the bytes from one of the operand's elements to the next; 0 for other spaces.
   int64_t single_step(int operand) const { return rank_ == 1 ? strides_[operand][0] : 0; }
+  // Of a copy from the second operand to the first: how many rows of one are dealt out to the elements of a row of the
+  // other, if these are few; else 0. Their step in bytes; and the space that is left, a row of which is dealt.
+  int64_t dealt_rows() const;
+  int64_t dealt_step() const { return strides_[1][rank_ - 1]; }
+  ElementWalk without_dealt_rows() const;
   int64_t row_length() const { return sizes_[rank_ - 1]; }
   int64_t row_step(int operand) const { return strides_[operand][0]; }  // in bytes, of plain rows
 

@@ -65,11 +65,6 @@ void pass_run(const FourierPass<T>& pass, const T* re, const T* im, T* to_re, T*
   }
 }
 
-// Elements `First`, First + 2 ... of two vectors, one after the other.
-template <typename T, int First, int... I>
-inline Vector<T> every_second(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (First + 2 * I)...);
-}
 template <typename T>
 inline Pair<T> load_apart(const T* src) {
   Vector<T> a = load_vector(src), b = load_vector(src + kVector<T>);
@@ -81,17 +76,16 @@ inline void store_in_turn(const Pair<T>& pair, T* dst) {
   store_vector<T>(in_turn<T, true>(pair.re, pair.im, kLanesOf<T>), dst + kVector<T>);
 }
 
-// Whether there is a transform for each lane, and their numbers are adjacent, or the points of each are.
+// Whether there is a transform for each lane, and their numbers are adjacent, or the points of each are, of complex and
+// of real numbers.
 template <typename T>
 inline bool lanes_are_adjacent(const FourierPlaces& places) {
   bool result = places.count == kVector<T> && places.other == 1;
   for (int64_t i = 1; i < places.count; ++i) result = result && places.starts[i] == places.starts[0] + 2 * i;
   return result;
 }
-template <typename T>
-inline bool points_are_adjacent(const FourierPlaces& places) {
-  return places.count == kVector<T> && places.other == 1 && places.step == 2;
-}
+inline bool points_are_adjacent(const FourierPlaces& places) { return places.other == 1 && places.step == 2; }
+inline bool reals_are_adjacent(const FourierPlaces& places) { return places.other == 0 && places.step == 1; }
 
 template <typename T>
 void load_places(const T* src, const FourierPlaces& places, int64_t first, int64_t points, T* re, T* im) {
@@ -108,26 +102,35 @@ void load_places(const T* src, const FourierPlaces& places, int64_t first, int64
   }
 }
 
+// As many points as a vector has; lanes beyond the count repeat the last one.
+template <bool IsReal, typename T>
+inline void load_square(const T* src, const FourierPlaces& places, int64_t first, T* re, T* im) {
+  constexpr int kNumber = IsReal ? 1 : 2;
+  Vector<T> reals[kVector<T>], others[kVector<T>];
+#pragma GCC unroll 16
+  for (int lane = 0; lane < kVector<T>; ++lane) {
+    int64_t of = lane < places.count ? lane : places.count - 1;
+    const T* from = src + places.starts[of] + first * kNumber;
+    Pair<T> pair = IsReal ? Pair<T>{load_vector(from), {}} : load_apart(from);
+    reals[lane] = pair.re;
+    others[lane] = pair.im;
+  }
+  transpose<T>(reals);
+  if constexpr (!IsReal) transpose<T>(others);
+#pragma GCC unroll 16
+  for (int k = 0; k < kVector<T>; ++k) store_pair<T>({reals[k], others[k]}, re, im, first + k);
+}
+
 template <typename T>
 void load_run(const T* src, const FourierPlaces& places, int64_t points, T* re, T* im) {
   int64_t done = 0;
   if (lanes_are_adjacent<T>(places)) {
     const T* from = src + places.starts[0];
     for (; done < points; ++done) store_pair(load_apart(from + done * places.step), re, im, done);
-  } else if (points_are_adjacent<T>(places)) {
-    for (; done + kVector<T> <= points; done += kVector<T>) {
-      Vector<T> reals[kVector<T>], others[kVector<T>];
-#pragma GCC unroll 16
-      for (int lane = 0; lane < kVector<T>; ++lane) {
-        Pair<T> pair = load_apart(src + places.starts[lane] + done * 2);
-        reals[lane] = pair.re;
-        others[lane] = pair.im;
-      }
-      transpose<T>(reals);
-      transpose<T>(others);
-#pragma GCC unroll 16
-      for (int k = 0; k < kVector<T>; ++k) store_pair<T>({reals[k], others[k]}, re, im, done + k);
-    }
+  } else if (points_are_adjacent(places)) {
+    for (; done + kVector<T> <= points; done += kVector<T>) load_square<false>(src, places, done, re, im);
+  } else if (reals_are_adjacent(places)) {
+    for (; done + kVector<T> <= points; done += kVector<T>) load_square<true>(src, places, done, re, im);
   }
   load_places(src, places, done, points, re, im);
 }
@@ -144,27 +147,40 @@ void store_places(const T* re, const T* im, const FourierPlaces& places, int64_t
   }
 }
 
+template <bool IsReal, typename T>
+inline void store_square(const T* re, const T* im, const FourierPlaces& places, int64_t first, T scale, T* dst) {
+  constexpr int kNumber = IsReal ? 1 : 2;
+  Vector<T> reals[kVector<T>], others[kVector<T>];
+#pragma GCC unroll 16
+  for (int k = 0; k < kVector<T>; ++k) {
+    Pair<T> pair = load_pair(re, im, first + k) * scale;
+    reals[k] = pair.re;
+    others[k] = pair.im;
+  }
+  transpose<T>(reals);
+  if constexpr (!IsReal) transpose<T>(others);
+#pragma GCC unroll 16
+  for (int lane = 0; lane < kVector<T>; ++lane) {
+    if (lane == places.count) return;
+    T* to = dst + places.starts[lane] + first * kNumber;
+    if constexpr (IsReal) {
+      store_vector<T>(reals[lane], to);
+    } else {
+      store_in_turn<T>({reals[lane], others[lane]}, to);
+    }
+  }
+}
+
 template <typename T>
 void store_run(const T* re, const T* im, const FourierPlaces& places, int64_t points, T scale, T* dst) {
   int64_t done = 0;
   if (lanes_are_adjacent<T>(places)) {
     T* to = dst + places.starts[0];
     for (; done < points; ++done) store_in_turn(load_pair(re, im, done) * scale, to + done * places.step);
-  } else if (points_are_adjacent<T>(places)) {
-    for (; done + kVector<T> <= points; done += kVector<T>) {
-      Vector<T> reals[kVector<T>], others[kVector<T>];
-#pragma GCC unroll 16
-      for (int k = 0; k < kVector<T>; ++k) {
-        Pair<T> pair = load_pair(re, im, done + k) * scale;
-        reals[k] = pair.re;
-        others[k] = pair.im;
-      }
-      transpose<T>(reals);
-      transpose<T>(others);
-#pragma GCC unroll 16
-      for (int lane = 0; lane < kVector<T>; ++lane)
-        store_in_turn<T>({reals[lane], others[lane]}, dst + places.starts[lane] + done * 2);
-    }
+  } else if (points_are_adjacent(places)) {
+    for (; done + kVector<T> <= points; done += kVector<T>) store_square<false>(re, im, places, done, scale, dst);
+  } else if (reals_are_adjacent(places)) {
+    for (; done + kVector<T> <= points; done += kVector<T>) store_square<true>(re, im, places, done, scale, dst);
   }
   store_places(re, im, places, done, points, scale, dst);
 }

@@ -30,7 +30,7 @@ constexpr int64_t kMostFourierRadix = 31;
 template <typename T>
 struct FourierLoops {
   int64_t lanes;
-  // Lanes beyond the count become 0. other is 0 for real numbers: im becomes 0.
+  // Lanes beyond the count repeat the last one or are 0. other is 0 for real numbers: im becomes 0.
   void (*load)(const T* src, const FourierPlaces& places, int64_t points, T* re, T* im);
   // Only the real part where other is 0.
   void (*store)(const T* re, const T* im, const FourierPlaces& places, int64_t points, T scale, T* dst);

@@ -189,10 +189,46 @@ inline void add_taps(const T* plane, const int32_t* offsets, const T* weights, i
 template <typename T>
 void taps_run(const T* plane, const int32_t* offsets, const T* weights, int64_t taps, int64_t n, T* dst) {
   constexpr int kAtOnce = 4;
-  if (taps < kAtOnce) return add_taps<1>(plane, offsets, weights, n, true, dst);
+  if (taps == 1) return add_taps<1>(plane, offsets, weights, n, true, dst);
+  if (taps == 2) return add_taps<2>(plane, offsets, weights, n, true, dst);
   add_taps<kAtOnce>(plane, offsets, weights, n, true, dst);
   for (int64_t k = kAtOnce; k < taps; k += kAtOnce)
     add_taps<kAtOnce>(plane, offsets + k * n, weights + k * n, n, false, dst);
+}
+
+template <int Taps, typename T>
+inline void weigh_rows_of(const T* const* rows, const T* weights, int64_t n, T* dst) {
+  int64_t i = 0;
+  for (; i + kVector<T> <= n; i += kVector<T>) {
+    Vector<T> total = load_vector(rows[0] + i) * weights[0];
+#pragma GCC unroll 4
+    for (int k = 1; k < Taps; ++k) total += load_vector(rows[k] + i) * weights[k];
+    store_vector<T>(total, dst + i);
+  }
+  for (; i < n; ++i) {
+    T total = rows[0][i] * weights[0];
+#pragma GCC unroll 4
+    for (int k = 1; k < Taps; ++k) total += rows[k][i] * weights[k];
+    dst[i] = total;
+  }
+}
+
+template <typename T>
+void weigh_rows_run(const T* const* rows, const T* weights, int64_t taps, int64_t n, T* dst) {
+  return taps == 2 ? weigh_rows_of<2>(rows, weights, n, dst) : weigh_rows_of<4>(rows, weights, n, dst);
+}
+
+template <typename T>
+void follow_states_run(const T* from, const T* skips, const T* logs, int64_t n, T* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    T same = from[i], next = from[i - 1], beyond = choose(skips[i] == 0, from[i - 2], skips[i]);
+    T most = choose(same > next, same, next);
+    most = choose(beyond > most, beyond, most);
+    T base = choose(most == -infinity(most), T(0), most);
+    T total = math_exp(same - base) + math_exp(next - base) + math_exp(beyond - base);
+    to[i] = math_log(total) + base + logs[i];
+  }
 }
 
 // Of numbers or vectors of them.
@@ -273,6 +309,18 @@ void pair_norms_run(const PairRows<T>& rows, PairNorm norm, int64_t i, int64_t f
 
 template <typename T>
 constexpr LaneLoops<T> lane_loops() {
-  return {keep_larger_run<T>, turn_pixels_run<T>, pixels_run<T>, inside_run<T>,
-          wholes_run<T>,      offsets_run<T>,     taps_run<T>,   pair_norms_run<T>};
+  return {largest_of_windows_run<T>,
+          largest_values_of_windows_run<T>,
+          means_of_windows_run<T>,
+          keep_larger_run<T>,
+          turn_pixels_run<T>,
+          turn_columns<T, T>,
+          pixels_run<T>,
+          inside_run<T>,
+          wholes_run<T>,
+          offsets_run<T>,
+          taps_run<T>,
+          weigh_rows_run<T>,
+          follow_states_run<T>,
+          pair_norms_run<T>};
 }

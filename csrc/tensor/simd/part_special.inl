@@ -29,8 +29,12 @@ void any_lgamma_run(const double* src, double* dst, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dst[i] = upper_lgamma(src[i], kNearTwo, kStirling);
 }
 void short_lgamma_run(const double* src, double* dst, int64_t n) {
-  if (has_negative(src, n)) return lgamma_run(src, dst, n);
   constexpr double kFew[] = {kStirling[0], kStirling[1], kStirling[2], kStirling[3]};
+  if (has_negative(src, n)) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) dst[i] = any_lgamma(src[i], kShortNearTwo, kFew);
+    return;
+  }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) dst[i] = upper_lgamma(src[i], kShortNearTwo, kFew);
 }

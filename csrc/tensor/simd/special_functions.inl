@@ -64,9 +64,10 @@ inline double upper_lgamma(double x, const double (&near_two)[Near], const doubl
   return choose(uint8_t(x == 0) | uint8_t(x == infinity(x)), infinity(x), found);
 }
 
-inline double special_lgamma(double x) {
+template <int Near, int Far>
+inline double any_lgamma(double x, const double (&near_two)[Near], const double (&stirling)[Far]) {
   double size = float_abs(x), whole = float_floor(x);
-  double found = positive_lgamma(choose(size == 0, 1.0, size), kNearTwo, kStirling);
+  double found = positive_lgamma(choose(size == 0, 1.0, size), near_two, stirling);
   // |gamma(-x)| |gamma(x)| = pi / |x sin(pi x)|.
   uint8_t is_below = x < 0;
   double reflected = kLogPi - math_log(choose(is_below, size * sine_of_pi(x), 1.0)) - found;
@@ -74,6 +75,8 @@ inline double special_lgamma(double x) {
   uint8_t is_pole = (size == infinity(x)) | ((x <= 0) & (x == whole));
   return choose(is_pole, infinity(x), found);
 }
+
+inline double special_lgamma(double x) { return any_lgamma(x, kNearTwo, kStirling); }
 
 inline double special_digamma(double x) {
   uint8_t is_below = x < 0;

@@ -6,6 +6,11 @@ inline Vector<T> in_turn(Vector<T> a, Vector<T> b, std::integer_sequence<int, I.
   constexpr int kCount = sizeof...(I), kFirst = FromMiddle ? kCount / 2 : 0;
   return __builtin_shufflevector(a, b, (I % 2 * kCount + kFirst + I / 2)...);
 }
+// Elements `First`, First + 2 ... of two vectors, one after the other.
+template <typename T, int First, int... I>
+inline Vector<T> every_second(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (First + 2 * I)...);
+}
 template <typename T>
 constexpr auto kLanesOf = std::make_integer_sequence<int, kVector<T>>();
 
