@@ -56,14 +56,11 @@ def _max_pool(
     return_indices: bool,
 ) -> Any:
     kernel = spread(op, "kernel_size", kernel_size, rank)
-    values, indices = prims.max_pool(
-        input,
-        kernel,
-        _steps(op, stride, kernel),
-        spread(op, "padding", padding, rank),
-        spread(op, "dilation", dilation, rank),
-        ceil_mode,
-    )
+    steps, around = _steps(op, stride, kernel), spread(op, "padding", padding, rank)
+    apart = spread(op, "dilation", dilation, rank)
+    if not return_indices and not input.requires_grad:
+        return prims.max_pool_values(input, kernel, steps, around, apart, ceil_mode)
+    values, indices = prims.max_pool(input, kernel, steps, around, apart, ceil_mode)
     return (values, indices) if return_indices else values
 
 
