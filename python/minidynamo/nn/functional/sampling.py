@@ -130,6 +130,11 @@ def _resample(
             windows = _windows(extent, size, step, 2 if mode == "bicubic" else 1, _place_dtype(input))
             input = _filter_windows(input, dim, *windows)
             continue
+        if not bytes_ and not minidynamo.compiler.is_compiling():
+            # In graphs the elements are read by what uses them.
+            step = _step(extent, size, align_corners, scales[at])
+            input = prims.resample(input, dim, size, step, mode == "bicubic", align_corners)
+            continue
         places = _places(extent, size, align_corners, scales[at], _place_dtype(input))
         input = (weigh_bytes if bytes_ else _weigh)(input, dim, *taps(places, extent))
     return input
