@@ -10,6 +10,8 @@ from .registry import (
     composite,
     in_place,
     is_inexact,
+    is_narrow,
+    prims,
     require_held,
     require_tensor,
     require_tensors,
@@ -21,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# What the operations that compute distances call them.
+PAIR_NORMS = {0: 0, 1: 1, 2: 2, float("inf"): 3}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -375,21 +379,24 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         )
     if p < 0:
         raise RuntimeError(f"[cdist] only supports non-negative p values, got {p}")
-    many = compute_mode is None or compute_mode == "use_mm_for_euclid_dist_if_necessary"
-    by_products = max(x1.shape[-2], x2.shape[-2]) > 25 if many else compute_mode == "use_mm_for_euclid_dist"
-    if p == 2 and by_products and x1.dtype == x2.dtype and not (x1.requires_grad or x2.requires_grad):
-        return distances_by_products(x1, x2)
+    if p in PAIR_NORMS and x1.dtype == x2.dtype and not (x1.requires_grad or x2.requires_grad):
+        return _distances(x1, x2, PAIR_NORMS[p])
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if x1.shape[-1] == 0:
         return difference.sum(-1)
     return difference.norm(p, -1)
 
 
-def distances_by_products(x1: Tensor, x2: Tensor) -> Tensor:
-    """The 2-norm distances of rows by |a|**2 + |b|**2 - 2 a b, in float64. It has no slope at 0."""
-    a, b = x1.double(), x2.double()
-    squares = (a * a).sum(-1, keepdim=True) + (b * b).sum(-1).unsqueeze(-2)
-    return (squares - 2.0 * (a @ b.mT)).clamp_min(0.0).sqrt().to(x1.dtype)
+def _distances(x1: Tensor, x2: Tensor, norm: int) -> Tensor:
+    """In one pass. It has no slope."""
+    dtype = x1.dtype
+    if is_narrow(x1):
+        x1, x2 = x1.float(), x2.float()
+    if x1.shape[:-2] != x2.shape[:-2]:
+        batch = minidynamo.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+        x1, x2 = x1.expand(*batch, -1, -1), x2.expand(*batch, -1, -1)
+    found = prims.cross_distances(x1, x2, norm)
+    return found if found.dtype == dtype else found.to(dtype)
 
 
 @composite("function method")

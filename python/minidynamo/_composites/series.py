@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .products import PAIR_NORMS
 from .registry import composite, in_place, prims, require_tensor, wrapped_dim
 
 
@@ -51,10 +52,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return (input * factors.to(input.dtype)).contiguous()
 
 
-# The norms with a kernel of their own, by p.
-_PAIR_NORMS = {0: 0, 1: 1, 2: 2, float("inf"): 3}
-
-
 @composite("function")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norms of the differences of each two rows of a matrix."""
@@ -66,8 +63,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     count = input.shape[0]
     if count < 2:
         return input.new_empty((0,))
-    if p in _PAIR_NORMS and input.dtype in (minidynamo.float32, minidynamo.float64) and not input.requires_grad:
-        return prims.pair_distances(input, _PAIR_NORMS[p])
+    if p in PAIR_NORMS and input.dtype in (minidynamo.float32, minidynamo.float64) and not input.requires_grad:
+        return prims.pair_distances(input, PAIR_NORMS[p])
     first, second = minidynamo.triu_indices(count, count, 1).unbind(0)
     apart = (input[first] - input[second]).abs()
     if p == 0:
