@@ -293,7 +293,7 @@ def parts_of(result):
 
 
 def facts(tensor):
-    return (str(tensor.dtype).rpartition(".")[2], tuple(tensor.shape)) if hasattr(tensor, "dtype") else type(tensor)
+    return (str(tensor.dtype).rpartition(".")[2], tuple(tensor.shape)) if hasattr(tensor, "shape") else type(tensor)
 
 
 def plain(value):
