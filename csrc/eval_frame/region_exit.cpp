@@ -272,9 +272,11 @@ bool RegionRun::run_plan_alone() {
     serve_interrupts();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
+    entry_->failed_runs.note(true);
     ++counters().plan_failures;
     return false;
   }
+  entry_->failed_runs.note(false);
   if (!holds_after_signals(served)) return false;
   take_outputs();
   return true;
