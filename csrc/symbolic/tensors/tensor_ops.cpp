@@ -60,9 +60,10 @@ class OpCapture {
     if (row_->has(kEagerOnly)) take_size_from_data();
     refuse_new_leaves();
     autocast_operands();
+    const std::vector<const TensorSpec*> given = operand_specs();
     promote_operands();
     give_numbers_their_dtype();
-    if (family_->result_strides != nullptr && row_->pointwise >= 0) lay_out_operands();
+    if (family_->result_strides != nullptr && row_->pointwise >= 0) lay_out_operands(given);
     if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_host_calls();
     Node* node = append();
     write_lent_dtype(*node);
@@ -552,36 +553,53 @@ class OpCapture {
     return specs;
   }
 
-  // Whether the result has the strides that the library gives it.
-  bool lies_as_in_library() const {
-    std::vector<const TensorSpec*> specs = operand_specs();
-    if (std::ranges::all_of(specs, [](const TensorSpec* spec) { return spec->is_contiguous(); })) return true;
+  // The layout that the library gives the result of these operands, if it is not ours.
+  std::optional<TensorSpec> layout_in_library(const std::vector<const TensorSpec*>& specs) const {
+    if (std::ranges::all_of(specs, [](const TensorSpec* spec) { return spec->is_contiguous(); })) return std::nullopt;
     auto agrees = [&](const TensorSpec* spec) {
       return same(spec->sizes, specs[0]->sizes) && same(spec->strides, specs[0]->strides);
     };
-    if (std::ranges::all_of(specs, agrees)) return true;
+    if (std::ranges::all_of(specs, agrees)) return std::nullopt;
     try {
       TensorSpec result = infer_outs(*row_, operands_)[0].spec;
-      return lies_as(result, family_->result_strides(result.sizes, specs));
+      DimVec strides = family_->result_strides(result.sizes, specs);
+      if (lies_as(result, strides)) return std::nullopt;
+      result.strides = strides;
+      return result;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      return true;  // it raises
+      return std::nullopt;  // it raises
     }
   }
 
-  // Where operands disagree, our rule follows the first one; libraries may prefer C's order.
-  void lay_out_operands() {
-    static const OpRow* const clone = find_op("clone");
-    if (lies_as_in_library()) return;
+  // A copy whose dims lie in memory in the order of those of the layout.
+  ValueRef copied_as(ValueRef value, const TensorSpec& layout) {
+    static const OpRow *const clone = find_op("clone"), *const permute = find_op("permute");
+    DimVec outermost_first, back;
+    for (int dim = 0; dim < layout.rank(); ++dim) outermost_first.push_back(dim);
+    std::stable_sort(outermost_first.begin(), outermost_first.end(), [&](Dim a, Dim b) {
+      return layout.strides[static_cast<int>(b.value())].hint() < layout.strides[static_cast<int>(a.value())].hint();
+    });
+    back.resize(layout.rank());
+    for (int place = 0; place < layout.rank(); ++place) back[static_cast<int>(outermost_first[place].value())] = place;
+    ValueRef turned{tracer_.builder().add_op(*permute, {value, outermost_first}), 0};
+    ValueRef copy{tracer_.builder().add_op(*clone, {turned, std::string("contiguous_format")}), 0};
+    return {tracer_.builder().add_op(*permute, {copy, back}), 0};
+  }
+
+  // Where operands disagree, our rule follows the first one; libraries may prefer another order, which follows from the
+  // operands as they were given: a cast one repeats no elements.
+  void lay_out_operands(const std::vector<const TensorSpec*>& given) {
+    std::optional<TensorSpec> layout = layout_in_library(given);
+    if (!layout) return;
     for (Operand& operand : operands_) {
       auto* ref = std::get_if<ValueRef>(&operand);
       if (ref == nullptr || tracer_.graph().info(*ref).is_scalar) continue;
-      Node* node = tracer_.builder().add_op(*clone, {*ref, std::string("contiguous_format")});
-      operand = ValueRef{node, 0};
-      break;
+      if (!same(tracer_.graph().info(*ref).spec.sizes, layout->sizes)) continue;
+      operand = copied_as(*ref, *layout);
+      if (lies_as(infer_outs(*row_, operands_)[0].spec, layout->strides)) return;
     }
-    if (!lies_as_in_library())
-      graph_break(BreakReason::tensor_operands, row_->name + " of differently laid out arrays");
+    graph_break(BreakReason::tensor_operands, row_->name + " of differently laid out arrays");
   }
 
   bool may_fail_at_run_time() const {

@@ -184,6 +184,17 @@ divmod({v}, 3)
 np.divmod({v}, {n})
 {v}.astype("f8", copy=False)
 np.einsum("ij,ij", {m}, {m})
+np.diag({m})
+{m}.diagonal({i})
+np.linalg.diagonal({m} * 2)
+np.lib.stride_tricks.sliding_window_view({m}, 2, axis={a})
+np.lib.stride_tricks.sliding_window_view({m} + 1, (2, 2)).max(axis=(2, 3))
+np.lib.stride_tricks.as_strided({m}, (2, 2))
+np.broadcast_to({m}, (3, 4))
+{m}[{m} > 1].size
+{m}[{m} > 1].shape
+len({v}[{v} > 2])
+({m}[{m} > 0] + {n}).nbytes
 """.strip().splitlines()
 
 STATEMENTS = """

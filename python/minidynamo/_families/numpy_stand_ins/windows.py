@@ -43,13 +43,23 @@ def _in_elements(strides: Any, item: int) -> tuple[int, ...]:
     return tuple([each // item for each in found])
 
 
+def _own_steps(values: Any, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of the array, or, where its elements follow one another, of an array of the shape where they do so, too."""
+    if not values.is_contiguous():
+        return tuple(values.stride())
+    steps = [1]
+    for size in sizes[:0:-1]:
+        steps.insert(0, steps[0] * size)
+    return tuple(steps)
+
+
 @stands_in("lib.stride_tricks.as_strided", returns_arrays=True, takes_complex=True)
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: Any = False, writeable: Any = True) -> Any:
     values = array_of(x, "as_strided")
     if subok is not False or not isinstance(writeable, bool):
         decline("as_strided of such an array")
     sizes = tuple(values.shape) if shape is None else _ints(shape, "as_strided")
-    steps = values.stride() if strides is None else _in_elements(strides, values.element_size())
+    steps = _own_steps(values, sizes) if strides is None else _in_elements(strides, values.element_size())
     if len(sizes) != len(steps) or len(sizes) > MOST_DIMS or any(size < 1 for size in sizes):
         decline("as_strided of such a shape")
     if any(step < 0 for step in (*steps, *values.stride())):
