@@ -50,7 +50,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = Fal
         middle = middle.to(minidynamo.float64)
     if size % 2 == 0:
         middle = (before[0] + middle) / 2
-    found = _nan_where_it_was(middle.clone(), last)
+    # A sum of zeros, as NumPy's means begin, has no sign.
+    found = _nan_where_it_was(middle + 0.0, last)
     return stored(_with_kept_axis(found, a, axis, dim, keepdims), out)
 
 
@@ -102,6 +103,8 @@ def _quantile(
     if values.dtype is minidynamo.float32:
         decline(f"{name} of float32")
     size = values.shape[dim]
+    if size == 1:
+        decline(f"{name} of single elements, which keep the sign of zero")
     places = [_ranks_of(part, size) for part in parts]
     ranks = [size - 1] + [rank for below, above, _ in places for rank in (below, above)]
     last, *around = prims.take_ranks(values, ranks, dim).unbind(dim)
