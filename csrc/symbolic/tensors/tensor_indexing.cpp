@@ -34,7 +34,8 @@ constexpr int64_t kFirstMark = -(int64_t{1} << 60);
 // A parsed key; its indices, in order of appearance, are tensors of the graph.
 class SymbolicKey {
  public:
-  SymbolicKey(Tracer& tracer, const TensorFamily& family, const ValuePtr& key) : tracer_(tracer), family_(family) {
+  SymbolicKey(Tracer& tracer, const TensorFamily& family, const ValuePtr& key, bool is_recorded)
+      : tracer_(tracer), family_(family), is_recorded_(is_recorded) {
     auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
     if (!items) {
       model_ = model_of(key);
@@ -71,7 +72,10 @@ class SymbolicKey {
  private:
   // The item itself, or for an index tensor a list with its position among them.
   Ref model_of(const ValuePtr& item) {
-    if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
+    if (auto* tensor = as<TensorValue>(item)) {
+      ValuePtr number = number_at(tensor);
+      return number ? model_of(number) : place_of(indices_of(tensor, item));
+    }
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
     if (has_symbolic_size(tracer_, item)) return marked(item);
     if (Ref constant = constant_of(tracer_, plain_or_itself(tracer_, item, {"__index__"}))) return constant;
@@ -104,6 +108,15 @@ class SymbolicKey {
   Ref place_of(ValuePtr index) {
     indices_.push_back(std::move(index));
     return check(Py_BuildValue("[n]", static_cast<Py_ssize_t>(indices_.size()) - 1));
+  }
+
+  // A tensor without dims selects as its number does; null for other tensors. Libraries with scalars copy. The backward
+  // of a region does not know the sign of the number.
+  ValuePtr number_at(TensorValue* tensor) {
+    bool is_whole = row(tensor->spec.dtype).category == DTypeCategory::Integer && !is_mask(*tensor);
+    if (tensor->spec.rank() > 0 || !is_whole || is_recorded_ || family_.family_of_result != nullptr) return nullptr;
+    tracer_.values().guard_tensor(tensor);
+    return number_of(tracer_, tensor);
   }
 
   ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
@@ -170,6 +183,7 @@ class SymbolicKey {
 
   Tracer& tracer_;
   const TensorFamily& family_;
+  const bool is_recorded_;  // what is done with it has a history
   Ref model_;
   std::vector<ValuePtr> indices_;
   std::vector<Dim> marks_;
@@ -462,7 +476,8 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& given
   const ValuePtr key = key_in_library(tracer, *tensor->family, given);
   if (ValuePtr part = part_at_mask(tracer, tensor, key)) return part;
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
-  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
+  bool is_recorded = tensor->spec.requires_grad && tracer.builder().modes(*tensor->family).records_gradient();
+  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key), is_recorded);
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
@@ -503,7 +518,8 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
     return store_at_mask(tracer, tensor, key, value);
   if (store_part_at_mask(tracer, tensor, key, value)) return;
   tracer.values().guard_tensor(tensor);
-  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
+  bool may_be_recorded = tracer.builder().modes(*tensor->family).records_gradient();
+  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key), may_be_recorded);
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);

@@ -21,8 +21,7 @@ BREAKS = {
     # x[mask], whose size is data
     "graph_network": {"MD0022", "MD0024"},
     "contrastive": {"MD0022", "MD0024"},
-    # a tensor without dims as an index: a view of what follows from data
-    "beam_search": {"MD0018"},
+    # x[t] by a tensor without dims, of what has a history
     "chosen_by_index": {"MD0018", "MD0024"},
     # a write to the parameter whose data was stored before
     "sharpness_aware": {"MD0034"},
