@@ -464,6 +464,17 @@ void require_storable_number(Tracer& tracer, const TensorValue& tensor, const Va
     graph_break(BreakReason::tensor_write, str_cat("a number stored into ", row(tensor.spec.dtype).name));
 }
 
+// Libraries with scalars convert what is stored at indices, as at slices; others refuse another dtype.
+ValuePtr converted_for_store(Tracer& tracer, const TensorValue& target, const ValuePtr& value) {
+  static const OpRow* const cast = find_op("cast");
+  auto* source = as<TensorValue>(value);
+  bool converts =
+      source != nullptr && source->spec.dtype != target.spec.dtype && target.family->family_of_result != nullptr;
+  if (!converts) return value;
+  ValuePtr dtype = tracer.values().constant(target.family->dtype_object(target.spec.dtype));
+  return call_op(tracer, *cast, {{value, dtype}, {}}, CallForm::Method);
+}
+
 }  // namespace
 
 ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& given) {
@@ -525,7 +536,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
     auto [indices, dims] = places(tracer, parsed, plan);
-    call_in_place(tracer, *index_put, {{view, indices, dims, value}, {}});
+    call_in_place(tracer, *index_put, {{view, indices, dims, converted_for_store(tracer, *tensor, value)}, {}});
     return;
   }
   if (source != nullptr && source->spec.rank() > as<TensorValue>(view)->spec.rank())

@@ -128,3 +128,21 @@ def test_sizes_do_not_specialise():
     for count in range(40, 60):
         assert difference(compiled(np.ones(count)), halved(np.ones(count))) == ""
     assert minidynamo._C.engine_counters()["regions_run"] - before == 20
+
+
+@pytest.mark.parametrize("to", ["d", "f", "e", "l", "i", "B", "?", "D"])
+@pytest.mark.parametrize("code", ["d", "f", "e", "l", "b", "?"])
+def test_other_dtypes_are_converted(code, to):
+    values = [np.array([1.5, 0, -2, 3]).astype(code), np.array([1, 2, 3, 1]).astype(code)]
+    if code in "df":
+        values += [np.array([1e30, np.nan, np.inf, -1]).astype(code)]
+    if code == "l":
+        values += [np.array([70000, -1, 2**40, 3])]
+    for value in values:
+        x = np.arange(20).reshape(4, 5).astype(to)
+        assert mismatch(read_then_write, [x, PLACES, value]) == "", value
+        with np.errstate(all="ignore"):
+            assert mismatch(write_alone, [x, PLACES, value]) == "", value
+    minidynamo._dynamo.reset()
+    compiled = minidynamo.compile(write_alone)
+    assert minidynamo._C.record_breaks(lambda: compiled(x, PLACES, values[1])) == []
