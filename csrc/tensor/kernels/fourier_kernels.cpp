@@ -184,39 +184,94 @@ FourierRow<const T> readable(const FourierRow<T>& row) {
   return {row.data, row.step, row.other};
 }
 
-// One line, whose parts threads share.
+// One line after the other; transform(from, to, scale, inverse) has the job's size.
+template <typename T, typename Transform>
+class LineTransform {
+ public:
+  LineTransform(const Job<T>& job, const Lines<T>& from, const Lines<T>& to, const Transform& transform)
+      : job_(job), from_(from), to_(to), transform_(transform) {
+    if (job.form == Form::Complex) return;
+    memory_ = Storage::allocate(static_cast<size_t>(2 * job.n) * sizeof(T));
+    if (job.by_pairs()) roots_ = FourierRoots<T>::of(job.n);
+  }
+
+  void run(int64_t line) {
+    switch (job_.form) {
+      case Form::Complex:
+        return transform_(readable(from_.numbers(line)), to_.numbers(line), job_.scale, job_.inverse);
+      case Form::FromReal:
+        return from_real(line);
+      case Form::ToReal:
+        return to_real(line);
+    }
+  }
+
+ private:
+  T* row() const { return static_cast<T*>(memory_->data()); }
+  FourierRow<T> whole() const { return {row(), 2, 1}; }
+
+  void from_real(int64_t line) {
+    if (job_.by_pairs()) {
+      transform_(readable(from_.pairs(line)), whole(), T(1), job_.inverse);
+      return apart(roots_->data(), job_.n / 2, row(), to_.numbers(line), job_.scale);
+    }
+    transform_(readable(from_.numbers(line)), whole(), job_.scale, job_.inverse);
+    FourierRow<T> out = to_.numbers(line);
+    for (int64_t k = 0; k < job_.kept(); ++k) {
+      out.data[k * out.step] = row()[2 * k];
+      out.data[k * out.step + out.other] = row()[2 * k + 1];
+    }
+  }
+
+  void to_real(int64_t line) {
+    FourierRow<T> in = from_.numbers(line);
+    int64_t half = job_.n / 2;
+    if (job_.by_pairs()) {
+      together(roots_->data(), half, in, row());
+      return transform_(readable(whole()), to_.pairs(line), job_.scale, job_.inverse);
+    }
+    for (int64_t k = 0; k < job_.n; ++k) {
+      const T* number = in.data + std::min(k, job_.n - k) * in.step;
+      row()[2 * k] = number[0];
+      row()[2 * k + 1] = k == 0 ? T(0) : k <= half ? number[in.other] : -number[in.other];
+    }
+    transform_(readable(whole()), to_.numbers(line), job_.scale, job_.inverse);
+  }
+
+  const Job<T>& job_;
+  const Lines<T>& from_;
+  const Lines<T>& to_;
+  const Transform& transform_;
+  StoragePtr memory_;
+  std::shared_ptr<const FourierRoots<T>> roots_;
+};
+
+// Threads share the parts of a single line, else the lines.
 template <typename T>
-void transform_line(const Job<T>& job, const Lines<T>& from, const Lines<T>& to, int64_t line) {
-  if (job.form == Form::Complex)
-    return transform_row(readable(from.numbers(line)), to.numbers(line), job.n, job.scale, job.inverse);
-  StoragePtr memory = Storage::allocate(static_cast<size_t>(2 * job.n) * sizeof(T));
-  T* row = static_cast<T*>(memory->data());
-  FourierRow<T> whole = {row, 2, 1};
-  int64_t half = job.n / 2;
-  if (job.form == Form::FromReal) {
-    if (job.by_pairs()) {
-      transform_row(readable(from.pairs(line)), whole, half, T(1), job.inverse);
-      return apart(FourierRoots<T>::of(job.n)->data(), half, row, to.numbers(line), job.scale);
-    }
-    transform_row(readable(from.numbers(line)), whole, job.n, job.scale, job.inverse);
-    FourierRow<T> out = to.numbers(line);
-    for (int64_t k = 0; k < job.kept(); ++k) {
-      out.data[k * out.step] = row[2 * k];
-      out.data[k * out.step + out.other] = row[2 * k + 1];
-    }
-    return;
+void transform_lines(const Job<T>& job, const Lines<T>& from, const Lines<T>& to, double ns) {
+  if (from.count() == 1) {
+    auto shared = [&](FourierRow<const T> src, FourierRow<T> dst, T scale, bool inverse) {
+      transform_row(src, dst, job.size(), scale, inverse);
+    };
+    return LineTransform(job, from, to, shared).run(0);
   }
-  FourierRow<T> in = from.numbers(line);
-  if (job.by_pairs()) {
-    together(FourierRoots<T>::of(job.n)->data(), half, in, row);
-    return transform_row(readable(whole), to.pairs(line), half, job.scale, job.inverse);
-  }
-  for (int64_t k = 0; k < job.n; ++k) {
-    const T* number = in.data + std::min(k, job.n - k) * in.step;
-    row[2 * k] = number[0];
-    row[2 * k + 1] = k == 0 ? T(0) : k <= half ? number[in.other] : -number[in.other];
-  }
-  transform_row(readable(whole), to.numbers(line), job.n, job.scale, job.inverse);
+  parallel_for(from.count(), ns, [&](int64_t begin, int64_t end) {
+    FourierRows<T> rows(job.size());
+    auto alone = [&](FourierRow<const T> src, FourierRow<T> dst, T scale, bool inverse) {
+      rows.run(src, dst, scale, inverse);
+    };
+    LineTransform<T, decltype(alone)> transform(job, from, to, alone);
+    for (int64_t line = begin; line < end; ++line) transform.run(line);
+  });
+}
+
+// Whether there are lines for the lanes; those that would leave some of them idle are divided, if they are long.
+template <typename T>
+bool suits_lanes(int64_t count, int64_t size) {
+  int64_t lanes = fourier_loops_of<T>().lanes;
+  if (size < kShortFourierRow) return true;
+  if (size > kMostFourierColumn || count < lanes / 2) return false;
+  return count >= lanes || !FourierSplit<T>::suits(size);
 }
 
 template <typename T>
@@ -224,13 +279,7 @@ void transform_dim(const Tensor& from, const Tensor& to, int dim, const Job<T>& 
   Lines<T> in(from, dim), out(to, dim);
   int64_t lanes = fourier_loops_of<T>().lanes, count = in.count(), size = job.size();
   double ns = static_cast<double>(size) * 0.4 * std::log2(static_cast<double>(size) + 1);
-  bool in_lanes = size < kShortFourierRow || (count >= lanes / 2 && size <= kMostFourierColumn);
-  if (!in_lanes) {
-    parallel_for(count, count == 1 ? 0 : ns, [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line) transform_line(job, in, out, line);
-    });
-    return;
-  }
+  if (!suits_lanes<T>(count, size)) return transform_lines(job, in, out, ns);
   LaneTransform<T> transform(job, in, out);
   parallel_for((count + lanes - 1) / lanes, ns * static_cast<double>(lanes), [&](int64_t begin, int64_t end) {
     FourierTiles<T> tiles(transform.room());

@@ -18,44 +18,77 @@ FourierTile<T> exchanged(const FourierTile<T>& tile, bool inverse) {
   return inverse ? FourierTile<T>{tile.im, tile.re} : tile;
 }
 
-// The columns of (down, across) numbers, turned; then those of the transposed result.
+// The memory of one thread.
+template <typename T>
+struct RowRoom {
+  FourierTiles<T> tiles;
+  std::vector<int64_t> starts;
+  explicit RowRoom(int64_t points) : tiles(points), starts(static_cast<size_t>(fourier_loops_of<T>().lanes)) {}
+};
+
+// The columns of (down, across) numbers, turned; then those of the transposed result. The last tile overlaps the one
+// before: all lanes are in use.
+template <typename T>
+class SplitRow {
+ public:
+  explicit SplitRow(int64_t n)
+      : split_(FourierSplit<T>::of(n)),
+        first_(FourierColumns<T>::of(split_->down())),
+        second_(FourierColumns<T>::of(split_->across())) {}
+
+  int64_t down() const { return split_->down(); }
+  int64_t across() const { return split_->across(); }
+  int64_t room() const { return std::max(first_->room(), second_->room()); }
+  int64_t column_tiles() const { return (across() + loops_.lanes - 1) / loops_.lanes; }
+  int64_t row_tiles() const { return (down() + loops_.lanes - 1) / loops_.lanes; }
+
+  void take_columns(FourierRow<const T> from, bool inverse, int64_t tile, RowRoom<T>& room, T* middle) const {
+    int64_t lanes = loops_.lanes, column = std::min(tile * lanes, across() - lanes);
+    FourierTiles<T>& tiles = room.tiles;
+    put_starts(room, column, from.step);
+    FourierTile<T> in = exchanged(tiles.first, inverse);
+    loops_.load(from.data, {room.starts.data(), lanes, across() * from.step, from.other}, down(), in.re, in.im);
+    first_->run(tiles.first, tiles.second);
+    loops_.turn_lanes(split_->re() + column, split_->im() + column, across(), down(), tiles.first.re, tiles.first.im);
+    put_starts(room, column, 2);
+    loops_.store(tiles.first.re, tiles.first.im, {room.starts.data(), lanes, across() * 2, 1}, down(), T(1), middle);
+  }
+
+  void take_rows(const T* middle, bool inverse, T scale, int64_t tile, RowRoom<T>& room, FourierRow<T> to) const {
+    int64_t lanes = loops_.lanes, row = std::min(tile * lanes, down() - lanes);
+    FourierTiles<T>& tiles = room.tiles;
+    put_starts(room, row, across() * 2);
+    loops_.load(middle, {room.starts.data(), lanes, 2, 1}, across(), tiles.first.re, tiles.first.im);
+    second_->run(tiles.first, tiles.second);
+    put_starts(room, row, to.step);
+    FourierTile<T> out = exchanged(tiles.first, inverse);
+    loops_.store(out.re, out.im, {room.starts.data(), lanes, down() * to.step, to.other}, across(), scale, to.data);
+  }
+
+ private:
+  static void put_starts(RowRoom<T>& room, int64_t first, int64_t step) {
+    for (size_t lane = 0; lane < room.starts.size(); ++lane)
+      room.starts[lane] = (first + static_cast<int64_t>(lane)) * step;
+  }
+
+  const FourierLoops<T>& loops_ = fourier_loops_of<T>();
+  std::shared_ptr<const FourierSplit<T>> split_;
+  std::shared_ptr<const FourierColumns<T>> first_, second_;
+};
+
 template <typename T>
 void transform_split(FourierRow<const T> from, FourierRow<T> to, int64_t n, T scale, bool inverse) {
-  const FourierLoops<T>& loops = fourier_loops_of<T>();
-  auto split = FourierSplit<T>::of(n);
-  int64_t down = split->down(), across = split->across(), lanes = loops.lanes;
-  auto first = FourierColumns<T>::of(down), second = FourierColumns<T>::of(across);
+  SplitRow<T> row(n);
   StoragePtr between = Storage::allocate(static_cast<size_t>(2 * n) * sizeof(T));
   T* middle = static_cast<T*>(between->data());
-  auto tiles_of = [=](int64_t columns) { return (columns + lanes - 1) / lanes; };
-  double ns = kNsPerPoint * static_cast<double>(lanes);
-  parallel_for(tiles_of(across), ns * static_cast<double>(down), [&](int64_t begin, int64_t end) {
-    FourierTiles<T> tiles(first->room());
-    std::vector<int64_t> starts(static_cast<size_t>(lanes));
-    for (int64_t i = begin; i < end; ++i) {
-      // The last tile overlaps the one before: all lanes are in use.
-      int64_t column = std::min(i * lanes, across - lanes);
-      for (int64_t lane = 0; lane < lanes; ++lane) starts[static_cast<size_t>(lane)] = (column + lane) * from.step;
-      FourierTile<T> in = exchanged(tiles.first, inverse);
-      loops.load(from.data, {starts.data(), lanes, across * from.step, from.other}, down, in.re, in.im);
-      first->run(tiles.first, tiles.second);
-      loops.turn_lanes(split->re() + column, split->im() + column, across, down, tiles.first.re, tiles.first.im);
-      for (int64_t lane = 0; lane < lanes; ++lane) starts[static_cast<size_t>(lane)] = (column + lane) * 2;
-      loops.store(tiles.first.re, tiles.first.im, {starts.data(), lanes, across * 2, 1}, down, T(1), middle);
-    }
+  double ns = kNsPerPoint * static_cast<double>(fourier_loops_of<T>().lanes);
+  parallel_for(row.column_tiles(), ns * static_cast<double>(row.down()), [&](int64_t begin, int64_t end) {
+    RowRoom<T> room(row.room());
+    for (int64_t i = begin; i < end; ++i) row.take_columns(from, inverse, i, room, middle);
   });
-  parallel_for(tiles_of(down), ns * static_cast<double>(across), [&](int64_t begin, int64_t end) {
-    FourierTiles<T> tiles(second->room());
-    std::vector<int64_t> starts(static_cast<size_t>(lanes));
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t row = std::min(i * lanes, down - lanes);
-      for (int64_t lane = 0; lane < lanes; ++lane) starts[static_cast<size_t>(lane)] = (row + lane) * across * 2;
-      loops.load(middle, {starts.data(), lanes, 2, 1}, across, tiles.first.re, tiles.first.im);
-      second->run(tiles.first, tiles.second);
-      for (int64_t lane = 0; lane < lanes; ++lane) starts[static_cast<size_t>(lane)] = (row + lane) * to.step;
-      FourierTile<T> out = exchanged(tiles.first, inverse);
-      loops.store(out.re, out.im, {starts.data(), lanes, down * to.step, to.other}, across, scale, to.data);
-    }
+  parallel_for(row.row_tiles(), ns * static_cast<double>(row.across()), [&](int64_t begin, int64_t end) {
+    RowRoom<T> room(row.room());
+    for (int64_t i = begin; i < end; ++i) row.take_rows(middle, inverse, scale, i, room, to);
   });
 }
 
@@ -114,6 +147,34 @@ void transform_row(FourierRow<const T> from, FourierRow<T> to, int64_t n, T scal
   transform_lane(from, to, n, scale, inverse);
 }
 
+template <typename T>
+struct FourierRows<T>::Split {
+  explicit Split(int64_t n)
+      : row(n), room(row.room()), between(Storage::allocate(static_cast<size_t>(2 * n) * sizeof(T))) {}
+  SplitRow<T> row;
+  RowRoom<T> room;
+  StoragePtr between;
+};
+
+template <typename T>
+FourierRows<T>::FourierRows(int64_t n) : n_(n) {
+  if (n >= kShortFourierRow && FourierSplit<T>::suits(n)) split_ = std::make_unique<Split>(n);
+}
+template <typename T>
+FourierRows<T>::~FourierRows() = default;
+
+template <typename T>
+void FourierRows<T>::run(FourierRow<const T> from, FourierRow<T> to, T scale, bool inverse) {
+  if (split_ == nullptr) return transform_row(from, to, n_, scale, inverse);
+  T* middle = static_cast<T*>(split_->between->data());
+  for (int64_t i = 0; i < split_->row.column_tiles(); ++i)
+    split_->row.take_columns(from, inverse, i, split_->room, middle);
+  for (int64_t i = 0; i < split_->row.row_tiles(); ++i)
+    split_->row.take_rows(middle, inverse, scale, i, split_->room, to);
+}
+
+template class FourierRows<float>;
+template class FourierRows<double>;
 template void transform_row<float>(FourierRow<const float>, FourierRow<float>, int64_t, float, bool);
 template void transform_row<double>(FourierRow<const double>, FourierRow<double>, int64_t, double, bool);
 
