@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "tensor/simd/lane_table.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -252,6 +253,26 @@ bool ElementWalk::in_place(int operand, int64_t begin, int64_t n) const {
   return strides_[operand][rank_ - 1] == items_[operand] && begin % row + n <= row;
 }
 
+// Rows from the first element of one on, up to the end of the dim before the last, to contiguous memory at once where
+// an operand repeats a row, or its rows are short and next to each other; how many were copied, or 0.
+int64_t ElementWalk::copy_rows(int operand, const char* from, int64_t most, char* buffer) const {
+  constexpr int64_t kFewest = 4, kLongest = 16;
+  int last = rank_ - 1;
+  if (last < 1 || most < kFewest) return 0;
+  int64_t item = items_[operand], row = sizes_[last], bytes = row * item;
+  int64_t step = strides_[operand][last], row_step = strides_[operand][last - 1];
+  if (row_step == 0) {
+    copy_items(item, from, step, buffer, item, row);
+    for (int64_t done = 1; done < most; done *= 2)
+      std::memcpy(buffer + done * bytes, buffer, static_cast<size_t>(std::min(done, most - done) * bytes));
+    return most;
+  }
+  if (row_step != item || row > kLongest || item > 8) return 0;
+  auto width = static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(item)));
+  loops().lanes->deal[width](from, step, row, buffer, most);
+  return most;
+}
+
 template <bool ToBuffer>
 void ElementWalk::copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const {
   int64_t item = items_[operand];
@@ -270,6 +291,17 @@ void ElementWalk::copy(int operand, char* data, int64_t begin, int64_t n, char* 
   while (n > 0) {
     int64_t length = std::min(n, row - position[last]);
     if constexpr (ToBuffer) {
+      if (last > 0 && position[last] == 0) {
+        int64_t most = std::min(n / row, sizes_[last - 1] - position[last - 1]);
+        if (int64_t rows = copy_rows(operand, data + at, most, buffer); rows > 0) {
+          buffer += rows * row * item;
+          n -= rows * row;
+          position[last - 1] += rows - 1;
+          at += (rows - 1) * strides[last - 1];
+          next_row(operand, position, at);
+          continue;
+        }
+      }
       copy_items(item, data + at, strides[last], buffer, item, length);
     } else {
       copy_items(item, buffer, item, data + at, strides[last], length);
@@ -278,12 +310,16 @@ void ElementWalk::copy(int operand, char* data, int64_t begin, int64_t n, char* 
     n -= length;
     at -= position[last] * strides[last];
     position[last] = 0;
-    for (int i = last - 1; i >= 0; --i) {
-      at += strides[i];
-      if (++position[i] < sizes_[i]) break;
-      at -= position[i] * strides[i];
-      position[i] = 0;
-    }
+    next_row(operand, position, at);
+  }
+}
+
+void ElementWalk::next_row(int operand, int64_t* position, int64_t& at) const {
+  for (int i = rank_ - 2; i >= 0; --i) {
+    at += strides_[operand][i];
+    if (++position[i] < sizes_[i]) return;
+    at -= position[i] * strides_[operand][i];
+    position[i] = 0;
   }
 }
 

@@ -80,6 +80,8 @@ class ElementWalk {
   void choose_tile(Tiles tiles);
   void find_plain_rows();
   RowPanel::Rows rows_across(int operand) const;
+  int64_t copy_rows(int operand, const char* from, int64_t most, char* buffer) const;
+  void next_row(int operand, int64_t* position, int64_t& at) const;
   template <bool ToBuffer>
   void copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const;
 

@@ -65,8 +65,8 @@ struct LaneLoops {
   void (*taps)(const T* plane, const int32_t* offsets, const T* weights, int64_t taps, int64_t n, T* dst);
   // dst[i] = the sum over k of weights[k] * rows[k][i]; 2 or 4 taps.
   void (*weigh_rows)(const T* const* rows, const T* weights, int64_t taps, int64_t n, T* dst);
-  // to[i] = logs[i] + the logarithm of the sum of the exponentials of from[i], from[i - 1], and, where skips[i] is 0
-  // and no -infinity, from[i - 2].
+  // to[i] = logs[i] + the logarithm of the sum of the exponentials of from[i], from[i - 1], and, where skips[i] is 0,
+  // from[i - 2]; else it is -infinity.
   void (*follow_states)(const T* from, const T* skips, const T* logs, int64_t n, T* to);
   // dst[k * n + j] = the norm of the difference of rows i + k and first + j, for kPairRows rows.
   void (*pair_norms)(const PairRows<T>& rows, PairNorm norm, int64_t i, int64_t first, int64_t n, T* dst);
