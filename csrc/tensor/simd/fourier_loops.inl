@@ -121,23 +121,6 @@ inline void load_square(const T* src, const FourierPlaces& places, int64_t first
   for (int k = 0; k < kVector<T>; ++k) store_pair<T>({reals[k], others[k]}, re, im, first + k);
 }
 
-// Less than a vector of adjacent points, by copies of the rows in which there is room for one.
-constexpr int64_t kFewestInSquare = 3;
-template <bool IsReal, typename T>
-inline void load_rest(const T* src, const FourierPlaces& places, int64_t first, int64_t points, T* re, T* im) {
-  constexpr int kSide = kVector<T>, kNumber = IsReal ? 1 : 2, kRoom = kSide * kNumber;
-  int64_t left = points - first, starts[kSide];
-  if (kSide <= kFewestInSquare || left < kFewestInSquare) return load_places(src, places, first, points, re, im);
-  T rows[kSide * kRoom] = {}, square_re[kSide * kSide], square_im[kSide * kSide];
-  for (int64_t lane = 0; lane < places.count; ++lane) {
-    const T* from = src + places.starts[lane] + first * kNumber;
-    for (int64_t i = 0; i < left * kNumber; ++i) rows[lane * kRoom + i] = from[i];
-    starts[lane] = lane * kRoom;
-  }
-  load_square<IsReal, T>(rows, {starts, places.count, places.step, places.other}, 0, square_re, square_im);
-  for (int64_t k = 0; k < left; ++k) store_pair<T>(load_pair<T>(square_re, square_im, k), re, im, first + k);
-}
-
 template <typename T>
 void load_run(const T* src, const FourierPlaces& places, int64_t points, T* re, T* im) {
   int64_t done = 0;
@@ -146,10 +129,8 @@ void load_run(const T* src, const FourierPlaces& places, int64_t points, T* re, 
     for (; done < points; ++done) store_pair(load_apart(from + done * places.step), re, im, done);
   } else if (points_are_adjacent(places)) {
     for (; done + kVector<T> <= points; done += kVector<T>) load_square<false>(src, places, done, re, im);
-    return load_rest<false>(src, places, done, points, re, im);
   } else if (reals_are_adjacent(places)) {
     for (; done + kVector<T> <= points; done += kVector<T>) load_square<true>(src, places, done, re, im);
-    return load_rest<true>(src, places, done, points, re, im);
   }
   load_places(src, places, done, points, re, im);
 }
@@ -190,23 +171,6 @@ inline void store_square(const T* re, const T* im, const FourierPlaces& places, 
   }
 }
 
-template <bool IsReal, typename T>
-inline void store_rest(const T* re, const T* im, const FourierPlaces& places, int64_t first, int64_t points, T scale,
-                       T* dst) {
-  constexpr int kSide = kVector<T>, kNumber = IsReal ? 1 : 2, kRoom = kSide * kNumber;
-  int64_t left = points - first, starts[kSide];
-  if (kSide <= kFewestInSquare || left < kFewestInSquare)
-    return store_places(re, im, places, first, points, scale, dst);
-  T rows[kSide * kRoom], square_re[kSide * kSide] = {}, square_im[kSide * kSide] = {};
-  for (int64_t lane = 0; lane < places.count; ++lane) starts[lane] = lane * kRoom;
-  for (int64_t k = 0; k < left; ++k) store_pair<T>(load_pair<T>(re, im, first + k), square_re, square_im, k);
-  store_square<IsReal, T>(square_re, square_im, {starts, places.count, places.step, places.other}, 0, scale, rows);
-  for (int64_t lane = 0; lane < places.count; ++lane) {
-    T* to = dst + places.starts[lane] + first * kNumber;
-    for (int64_t i = 0; i < left * kNumber; ++i) to[i] = rows[lane * kRoom + i];
-  }
-}
-
 template <typename T>
 void store_run(const T* re, const T* im, const FourierPlaces& places, int64_t points, T scale, T* dst) {
   int64_t done = 0;
@@ -215,10 +179,8 @@ void store_run(const T* re, const T* im, const FourierPlaces& places, int64_t po
     for (; done < points; ++done) store_in_turn(load_pair(re, im, done) * scale, to + done * places.step);
   } else if (points_are_adjacent(places)) {
     for (; done + kVector<T> <= points; done += kVector<T>) store_square<false>(re, im, places, done, scale, dst);
-    return store_rest<false>(re, im, places, done, points, scale, dst);
   } else if (reals_are_adjacent(places)) {
     for (; done + kVector<T> <= points; done += kVector<T>) store_square<true>(re, im, places, done, scale, dst);
-    return store_rest<true>(re, im, places, done, points, scale, dst);
   }
   store_places(re, im, places, done, points, scale, dst);
 }
