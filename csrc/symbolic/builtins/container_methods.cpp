@@ -123,7 +123,7 @@ ValuePtr list_remove(Tracer& tracer, const CallArgs& args) {
 
 template <bool counts>
 ValuePtr list_index(Tracer& tracer, const CallArgs& args) {
-  require_method_count(args, 1, 1);
+  require_method_count(args, 1, counts ? 1 : 3);
   auto items = elements_of(tracer, args.positional[0]);
   if (!items) break_on_method(args, "index");
   return search_items(tracer, args, *items, counts);

@@ -154,7 +154,7 @@ ValuePtr call_copy(Tracer& tracer, const CallArgs& args) {
 
 template <bool counts>
 ValuePtr call_search(Tracer& tracer, const CallArgs& args) {
-  require_method_count(args, 1, 1);
+  require_method_count(args, 1, counts ? 1 : 3);
   auto items = elements_of(tracer, args.positional[0]);
   if (!items) raise_here();
   return search_items(tracer, args, *items, counts);

@@ -36,7 +36,9 @@ template <bool counts>
 ValuePtr search_in_tuple(Tracer& tracer, const CallArgs& args) {
   static constexpr const char* kName = counts ? "count" : "index";
   static PyObject* const function = method(&PyTuple_Type, kName);
-  bool is_plain = args.positional.size() == 2 && args.keywords.empty() && is_plain_tuple(tracer, args.positional[0]);
+  size_t count = args.positional.size();
+  bool is_plain =
+      count >= 2 && count <= (counts ? 2 : 4) && args.keywords.empty() && is_plain_tuple(tracer, args.positional[0]);
   auto items = is_plain ? elements_of(tracer, args.positional[0]) : nullptr;
   bool varies = items && (any_varies(*items) || is_dynamic(args.positional[1]));
   return varies ? search_items(tracer, args, *items, counts) : folded(tracer, function, kName, args);
