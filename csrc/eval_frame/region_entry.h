@@ -79,6 +79,7 @@ struct RegionEntry : CacheEntry {
   std::vector<std::pair<int, int>> counted_inputs;
   std::vector<OutputView> output_views;       // of our own tensors
   bool draws = false;                         // uses random numbers
+  bool calls_functions = false;               // its plan has nodes that call functions: OpKind::HostCall
   std::vector<const TensorFamily*> families;  // by output, where its memory is another library's; empty: nowhere
   std::vector<FrozenTensor> frozen;           // by input, if parameters stay as they are; else empty
   std::vector<ReusedTensor> reused;           // by input, where the graph is another library's; else empty

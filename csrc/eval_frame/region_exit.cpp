@@ -232,7 +232,8 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   ThreadLimitScope threads(thread_limit(entry_->families));
   GilRelease release(is_long(plan));
   const std::function<void()> check_before_calls = [&] { host.check_flags(); };
-  BeforeHostCalls before(&check_before_calls);
+  std::optional<BeforeHostCalls> before;
+  if (entry_->calls_functions) before.emplace(&check_before_calls);
   plan.run_into(inputs_.span(), outputs_.span(), host);
   // What has been written cannot be undone: CommitPoint lets nothing that may be flagged run after it.
   if (!host.has_committed()) host.check_flags();
@@ -241,12 +242,15 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
 
 namespace {
 
+// Functions of other libraries are called in regions of their tensors only.
+bool calls_library(const RegionEntry& entry) { return entry.calls_functions && !entry.families.empty(); }
+
 // Random numbers that a run draws: ours, and those of other libraries.
 class DrawsOfRun {
  public:
   explicit DrawsOfRun(const RegionEntry& entry) {
     if (entry.draws) ours_.emplace();
-    if (!entry.families.empty()) others_.emplace();
+    if (calls_library(entry)) others_.emplace();
   }
   void roll_back() {
     if (ours_) ours_->roll_back();
@@ -294,9 +298,8 @@ bool RegionRun::run_steps() {
   int64_t host_calls = host_calls_here();
   int64_t served = signals_served();
   DrawsOfRun drawn(*entry_);
-  // Only in regions of other libraries' tensors are their functions called.
   std::optional<RepeatableRun> repeatable;
-  if (!entry_->families.empty()) repeatable.emplace(true);
+  if (calls_library(*entry_)) repeatable.emplace(true);
   bool has_committed = false;
   std::optional<RunHistory> history;
   InputsBefore before;

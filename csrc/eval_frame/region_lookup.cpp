@@ -212,6 +212,10 @@ int64_t checks_of(const RegionPlace& place) {
   return precision_of(place.policy) == ReducedPrecision() ? config().check_captures : 0;
 }
 
+bool has_nodes(const Graph& graph, OpKind kind) {
+  return std::ranges::any_of(graph.nodes(), [kind](const auto& node) { return is_op(*node, kind); });
+}
+
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
@@ -221,8 +225,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     objects.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
     examples.push_back(example(*region.family, objects.back()));
   }
-  entry.draws =
-      std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+  entry.draws = has_nodes(*region.graph, OpKind::Random);
   GradientWay way = choose_gradients(place, entry);
   if (way == GradientWay::Python) {
     region.exit = ExitKind::Bailout;
@@ -237,6 +240,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     ProductRules rules = way == GradientWay::None ? rules_for(place, region, objects) : ProductRules();
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes, rules);
   }
+  entry.calls_functions = has_nodes(entry.run_graph(), OpKind::HostCall);
   entry.families = families_of_outputs(entry);
   if (entry.gradients != nullptr) {
     entry.recorded_writes = writes_of_outputs(region);
