@@ -411,7 +411,7 @@ void mean_planes(int64_t length, const Tensor& self, const Tensor& out) {
 template <typename T>
 void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tensor& out) {
   int64_t planes = self->numel() / geometry.input_size();
-  auto ns = static_cast<double>(geometry.input_size() / geometry.output_size());
+  double ns = static_cast<double>(geometry.input_size()) / static_cast<double>(geometry.output_size());
   for_each_window(geometry, planes, ns, divided, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
     const T* values = self.data<T>() + plane * geometry.input_size();
     double total = 0;
