@@ -6,7 +6,8 @@ namespace md {
 namespace {
 
 constexpr int64_t kMinTile = 64;
-constexpr int64_t kMaxTileBytes = 8 * 1024;  // narrow elements: more than kMaxTile
+// Of narrow elements, which may be more than kMaxTile. Longer bursts of stores wait for memory.
+constexpr int64_t kMaxTileBytes = 4 * 1024;
 
 // Whether the instruction's result is one element per row.
 bool leaves_single(const DraftInstruction& instruction) {
