@@ -8,6 +8,7 @@
 #include "tensor/fill.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
+#include "tensor/simd/element_walk.h"
 
 namespace md {
 namespace {
@@ -148,11 +149,10 @@ class GatherRowsStep : public Step {
   void make_sums(const LoopRun& run, const RunState& state, int64_t begin, int64_t end) const {
     std::byte* sums = state.address(sums_->value) + begin * sums_->row_bytes;
     int64_t elements = (end - begin) * program_.row_length;
-    if (sums_->dtype == DType::float32) {
-      std::fill_n(reinterpret_cast<float*>(sums), elements, -0.0f);
-    } else {
-      std::fill_n(reinterpret_cast<double*>(sums), elements, -0.0);
-    }
+    auto item = static_cast<int64_t>(item_size(sums_->dtype));
+    alignas(8) std::byte nothing[8];
+    store_scalar(sums_->dtype, Scalar(-0.0), nothing);
+    copy_items(item, nothing, 0, sums, item, elements);
     run.run_chosen(begin * sums_->repeat, end * sums_->repeat, 0, program_.row_length);
     if (!sums_->is_mean || sums_->repeat == 1) return;
     alignas(8) char count[8];
