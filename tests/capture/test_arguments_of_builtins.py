@@ -1,4 +1,4 @@
-"""Builtins and methods of built-in types with all arguments that they take: results as plain Python's, and none taken for a
+"""Builtins and methods of built-in types with all arguments that they take: results as eager Python's, and none taken for a
 call that raises."""
 
 import collections

@@ -22,6 +22,9 @@ NO_GENERATORS = {
     "api/test_public_scripts.py": "the data that the scripts read",
     "api/test_check_captures.py": "programs of a generator of the table",
     "capture/test_random_numbers.py": "numbers, which are what it is about",
+    "ops/test_pools_of_long_rows.py": "elements",
+    "ops/test_distances.py": "elements",
+    "nn/test_alignments.py": "elements",
     "utils_data/test_workers.py": "numbers, which show the seeds of workers",
 }
 

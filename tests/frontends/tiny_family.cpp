@@ -274,7 +274,7 @@ bool read(PyObject* object, TensorView& view) {
 }
 bool is_writable(PyObject* object) { return !as_array(object)->read_only; }
 Ref empty(const TensorView& view) { return check(new_array(view.rank, view.sizes)); }
-Ref alias(PyObject* owner, const TensorView& view, Detached) { return check(new_view(owner, view)); }
+Ref alias(PyObject* owner, const TensorView& view, ViewTraits) { return check(new_view(owner, view)); }
 void note_written(PyObject* object, int count) { as_array(object)->version += count; }
 int64_t counted_writes(PyObject* object) { return as_array(object)->version; }
 PyTypeObject* result_type(DType, int) { return &array_type; }

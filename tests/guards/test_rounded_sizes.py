@@ -63,5 +63,6 @@ def test_interpolate(scale, mode):
     compiled = minidynamo.compile(function, backend=counter)
     for n in (8, 10, 12, 20):
         x = minidynamo.arange(2 * n * n, dtype=minidynamo.float32).reshape(1, 2, n, n)
-        assert compiled(x).tolist() == function(x).tolist()
+        # Without the graph, one dim is resampled after the other.
+        assert minidynamo.allclose(compiled(x), function(x), rtol=1e-6)
     assert counter.frame_count == 2
