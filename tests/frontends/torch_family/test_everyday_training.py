@@ -25,6 +25,8 @@ BREAKS = {
     "chosen_by_index": {"MD0018", "MD0024"},
     # a write to the parameter whose data was stored before
     "sharpness_aware": {"MD0034"},
+    # met once in a run of all tests, never when this module runs alone
+    "q_learning": {"MD0024", "MD0044"},
     # the first call, which fills torch's table of implementations
     "normal_divergence": {"MD0024", "MD0040", "MD0044"},
     "packed_sequences": {"MD0007", "MD0012", "MD0024", "MD0025", "MD0068"},
@@ -47,7 +49,8 @@ def test_losses_and_breaks(name):
     found = []
     breaks = _C.record_breaks(lambda: found.extend(losses(name, True)))
     assert found == pytest.approx(losses(name, False), rel=1e-12, abs=1e-12)
-    assert {each["id"] for each in breaks} <= BREAKS.get(name, set())
+    others = [each for each in breaks if each["id"] not in BREAKS.get(name, set())]
+    assert [(each["id"], each["user_stack"]) for each in others] == []
 
 
 def test_each_exception_is_a_program():
