@@ -90,8 +90,8 @@ class FrameDriver {
   // `left`: the region that ends here, null if none does.
   Advance execute_here(RegionEntry* left = nullptr);
   Advance finish_step(const StepResult& done, RegionEntry* left);
-  // The region has foreseen an exception of the instruction at `index`, which has been executed without one.
   static void note_raised(RegionEntry& left);
+  // The region has foreseen an exception of the instruction at `index`, which has been executed without one.
   Advance note_unraised(RegionEntry& left, int index);
   // The frame becomes images[level] and continues from there.
   Advance continue_with(FrameImages& images, size_t level);

@@ -264,11 +264,21 @@ class DrawsOfRun {
 
 }  // namespace
 
+std::shared_ptr<const Plan> RegionRun::sized_plan() {
+  return entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
+}
+
+bool RegionRun::note_failure() {
+  entry_->failed_runs.note(true);
+  ++counters().plan_failures;
+  return false;
+}
+
 // Most regions of our own tensors.
 bool RegionRun::run_plan_alone() {
   int64_t served = signals_served();
   try {
-    std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
+    std::shared_ptr<const Plan> sized = sized_plan();
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     GilRelease release(is_long(plan));
     plan.run(inputs_.span(), outputs_.span());
@@ -276,9 +286,7 @@ bool RegionRun::run_plan_alone() {
     serve_interrupts();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
-    entry_->failed_runs.note(true);
-    ++counters().plan_failures;
-    return false;
+    return note_failure();
   }
   entry_->failed_runs.note(false);
   if (!holds_after_signals(served)) return false;
@@ -309,7 +317,7 @@ bool RegionRun::run_steps() {
     history.emplace(entry_->gradients, inputs_.span(), region().input_writes);
   }
   try {
-    std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
+    std::shared_ptr<const Plan> sized = sized_plan();
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     if (entry_->families.empty() && region().input_writes.empty() && region().watched_flags == 0) {
       GilRelease release(is_long(plan));
@@ -326,9 +334,7 @@ bool RegionRun::run_steps() {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
     drawn.roll_back();
-    entry_->failed_runs.note(true);
-    ++counters().plan_failures;
-    return false;
+    return note_failure();
   }
   entry_->failed_runs.note(false);
   bool is_current = has_committed || host_calls != host_calls_here() || holds_after_signals(served);

@@ -93,6 +93,8 @@ class RegionRun {
   bool take_foreign(size_t i, const Ref& object);
   void drop_inputs();
   bool compute_numbers();
+  std::shared_ptr<const Plan> sized_plan();  // null: the plan fits all sizes
+  bool note_failure();                       // returns false
   bool run_plan_alone();
   bool run_steps();
   void take_outputs();

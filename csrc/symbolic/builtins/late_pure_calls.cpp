@@ -27,9 +27,7 @@ PyTypeObject* type_of_re(BorrowedRef names, const char* name) {
 }
 
 void add_methods_of(PyTypeObject* type, std::initializer_list<const char*> names) {
-  if (type == nullptr) return;
-  for (const char* name : names)
-    register_pure_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name)).get());
+  if (type != nullptr) register_pure_attributes(reinterpret_cast<PyObject*>(type), names);
 }
 
 void add_patterns(BorrowedRef names) {

@@ -42,17 +42,6 @@ void add(BorrowedRef callable) {
   if (callable && pure_calls().insert(callable).second) Py_INCREF(callable.get());
 }
 
-void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    Ref attribute = Ref::steal(PyObject_GetAttrString(owner, name));
-    if (!attribute) {
-      PyErr_Clear();  // not in this version of Python
-      continue;
-    }
-    add(attribute.get());
-  }
-}
-
 // All public methods of an immutable built-in type, except those whose results would be mutable or huge.
 void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) {
   PyObject *key = nullptr, *value = nullptr;
@@ -96,7 +85,7 @@ std::unordered_set<PyObject*>& growing_calls() {
 }
 
 void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
-  add_attributes(owner, names);
+  register_pure_attributes(owner, names);
   for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
 }
 
@@ -222,6 +211,17 @@ Ref dict_of_constants(Tracer& tracer, const ValuePtr& value) {
 }  // namespace
 
 void register_pure_call(BorrowedRef callable) { add(callable); }
+
+void register_pure_attributes(BorrowedRef owner, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    Ref attribute = Ref::steal(PyObject_GetAttrString(owner, name));
+    if (!attribute) {
+      PyErr_Clear();  // not in this version of Python
+      continue;
+    }
+    add(attribute.get());
+  }
+}
 
 bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable); }
 
@@ -486,12 +486,12 @@ void add_pure_calls() {
   for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type})
     add_growing(reinterpret_cast<PyObject*>(type), {"__format__"});
   for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBytes_Type})
-    add_attributes(reinterpret_cast<PyObject*>(type), {"__repr__"});
+    register_pure_attributes(reinterpret_cast<PyObject*>(type), {"__repr__"});
   add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
   add_class_methods(&PyLong_Type, {"from_bytes"});
   add_class_methods(&PyFloat_Type, {"fromhex"});
   add_class_methods(&PyBytes_Type, {"fromhex"});
-  add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
+  register_pure_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
   add_functions("posix", {"fspath", "_path_normpath"});
   add_functions("sys", {"intern"});
   add_functions("operator", {"index", "length_hint"});

@@ -109,12 +109,12 @@ class Tracer {
   EndingFacts ending_facts(const Extent& before);
   CapturedRegion end_at_break(const BreakSignal& signal, const Extent& before);
   CapturedRegion end_at_raise(const RaiseSignal& signal, const Extent& before);
-  // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
   // An exception that ends the region.
   struct Raised {
     int64_t first_step;                     // that raised it before in the region; 0 if none did
     std::optional<GraphBreak> if_unraised;  // CapturedRegion::if_unraised
   };
+  // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
   CapturedRegion carry_out(Ending ending, GraphBreak found, Raised raised = {}, bool in_generator = false);
   GraphBreak unraised(const RaiseSignal& signal) const;
   // Whether something between the current step and the pending instruction may catch an exception.
