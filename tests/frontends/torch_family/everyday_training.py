@@ -4,16 +4,13 @@ import copy
 import math
 
 import torch
+from program_table import Programs
 from torch import nn, optim
 
 F = torch.nn.functional
 STEPS = 20
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
+PROGRAMS = Programs()
+program = PROGRAMS.add
 
 
 def drawn(number, *sizes):

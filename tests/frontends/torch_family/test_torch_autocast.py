@@ -1,24 +1,15 @@
 """torch.autocast inside of captured functions: where it changes nothing it is captured, with the state that it keeps."""
 
 import pytest
+from program_table import Programs
 
 import minidynamo
 from minidynamo import _C
 
 torch = pytest.importorskip("torch")
 
-PROGRAMS = {}
-BREAKS = set()
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-def breaks(function):
-    BREAKS.add(function.__name__)
-    return program(function)
+PROGRAMS = Programs()
+program, breaks = PROGRAMS.add, PROGRAMS.add_breaking
 
 
 @program
@@ -156,7 +147,7 @@ def test_as_plain_torch(name):
     for _ in range(2):
         expected = run(PROGRAMS[name])
         found += _C.record_breaks(lambda: same(run(compiled), expected))  # noqa: B023
-    assert bool(found) == (name in BREAKS), [each["text"] for each in found]
+    assert bool(found) == (name in PROGRAMS.breaking), [each["text"] for each in found]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,24 +1,15 @@
 """x.data = y: elements, memory, versions and gradients afterwards are those of plain torch."""
 
 import pytest
+from program_table import Programs
 
 import minidynamo
 from minidynamo import _C
 
 torch = pytest.importorskip("torch")
 
-PROGRAMS = {}
-BREAKS = set()
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-def breaks(function):
-    BREAKS.add(function.__name__)
-    return program(function)
+PROGRAMS = Programs()
+program, breaks = PROGRAMS.add, PROGRAMS.add_breaking
 
 
 @program
@@ -263,7 +254,7 @@ def test_as_plain_torch(name, kind):
         check(observed(compiled, arguments(kind)), observed(PROGRAMS[name], arguments(kind)))
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in BREAKS])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in PROGRAMS.breaking])
 def test_no_break(name):
     minidynamo._dynamo.reset()
     found = _C.record_breaks(lambda: observed(minidynamo.compile(PROGRAMS[name]), arguments()))
