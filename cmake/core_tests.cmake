@@ -7,3 +7,5 @@ foreach(source IN LISTS test_sources)
   target_link_libraries(${name} PRIVATE minidynamo_core)
   add_test(NAME ${name} COMMAND ${name})
 endforeach()
+# oneDNN is loaded from beside the executable.
+file(CREATE_LINK "${MINIDYNAMO_DNNL_LIBRARY}" "${CMAKE_CURRENT_BINARY_DIR}/${MINIDYNAMO_DNNL_SONAME}" SYMBOLIC)

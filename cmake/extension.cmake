@@ -105,7 +105,6 @@ target_link_libraries(_C PRIVATE minidynamo_core)
 target_include_directories(_C PRIVATE "${interface_folder}")
 set_property(SOURCE "${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" APPEND PROPERTY COMPILE_DEFINITIONS
   "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
-set_target_properties(_C PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 install(TARGETS _C LIBRARY DESTINATION minidynamo)
 install(PROGRAMS "${MINIDYNAMO_DNNL_LIBRARY}" DESTINATION minidynamo RENAME "${MINIDYNAMO_DNNL_SONAME}")
@@ -115,7 +114,7 @@ install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded
 
 if(NOT SKBUILD)
   # A build without pip: with PYTHONPATH=python the extension is found, and it finds oneDNN as an installed one does.
-  set_target_properties(_C PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MINIDYNAMO_OUTPUT_DIR}" BUILD_WITH_INSTALL_RPATH ON)
+  set_target_properties(_C PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MINIDYNAMO_OUTPUT_DIR}")
   file(MAKE_DIRECTORY "${MINIDYNAMO_OUTPUT_DIR}")
   file(CREATE_LINK "${MINIDYNAMO_DNNL_LIBRARY}" "${MINIDYNAMO_OUTPUT_DIR}/${MINIDYNAMO_DNNL_SONAME}" SYMBOLIC)
   set(python_folder "${PROJECT_SOURCE_DIR}/python/minidynamo")

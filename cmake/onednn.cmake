@@ -1,4 +1,4 @@
-# Finds oneDNN and sets MINIDYNAMO_DNNL_LIBRARY (the file) and MINIDYNAMO_DNNL_SONAME (the name it is loaded by).
+# Finds oneDNN and sets MINIDYNAMO_DNNL_LIBRARY (the file) and MINIDYNAMO_DNNL_SONAME (the name it is loaded by, at its first use).
 # The wheel onednn-devel-cpu-gomp installs into its environment's prefix, which need not be on PATH.
 if(Python_EXECUTABLE)
   get_filename_component(python_bin "${Python_EXECUTABLE}" DIRECTORY)

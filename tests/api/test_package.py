@@ -45,12 +45,37 @@ def test_import_keeps_denormal_numbers():
     assert run("-c", "import minidynamo; print(5e-324 * 1.0, 2.0**-1040 / 2)") == f"5e-324 {2.0**-1041}\n"
 
 
-def test_onednn_is_beside_the_extension():
-    extension = Path(minidynamo._C.__file__)
-    assert (extension.parent / "libdnnl.so.3").exists()
-    maps = run("-c", "import minidynamo; print(open('/proc/self/maps').read())")
-    loaded = {line.split()[-1] for line in maps.splitlines() if "libdnnl" in line}
-    assert loaded == {os.path.realpath(extension.parent / "libdnnl.so.3")}
+def test_onednn_is_beside_the_extension_and_loaded_when_it_is_needed():
+    library = Path(minidynamo._C.__file__).parent / "libdnnl.so.3"
+    assert library.exists()
+    loaded = """
+def loaded():
+    with open("/proc/self/maps") as maps:
+        print(sorted({line.split()[-1] for line in maps if "libdnnl" in line}))
+"""
+    ours = str([os.path.realpath(library)])
+    for use in ("nn.functional.conv1d(minidynamo.ones(1, 3, 9), minidynamo.ones(5, 3, 2))", "show_config()"):
+        found = run("-c", f"import minidynamo{loaded}\nloaded(); minidynamo.{use}; loaded()")
+        assert found.splitlines() == ["[]", ours]
+
+
+def test_onednn_is_missing(tmp_path):
+    package = Path(minidynamo.__file__).parent
+    (tmp_path / "minidynamo").mkdir()
+    for entry in package.iterdir():
+        if not entry.name.startswith("libdnnl"):
+            (tmp_path / "minidynamo" / entry.name).symlink_to(entry)
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import minidynamo
+print((minidynamo.ones(2, 3) @ minidynamo.ones(3)).tolist())
+try:
+    minidynamo.nn.functional.conv1d(minidynamo.ones(1, 3, 9), minidynamo.ones(5, 3, 2))
+except ImportError as error:
+    print(str(error).startswith("oneDNN cannot be loaded: "))
+"""
+    assert run("-c", code) == "[3.0, 3.0]\nTrue\n"
 
 
 def test_unknown_attribute():
