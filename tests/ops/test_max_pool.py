@@ -69,6 +69,35 @@ def test_values_and_places(start):
         check_drawn(number)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_values_alone_are_those_with_places(dtype):
+    """In all bits: also the sign of a zero among zeros of both signs."""
+    for number in range(120):
+        rank, sizes, arguments, _ = drawn(number)
+        x = elements((*sizes[:2], *(size * (1, 3, 9)[number % 3] for size in sizes[2:])), dtype, number)
+        x[(x == 0) & (torch.arange(x.numel()).reshape(x.shape) % 3 == 0)] = -0.0
+        ours = minidynamo.from_dlpack(x)
+        pool = getattr(minidynamo.nn.functional, f"max_pool{rank}d")
+        try:
+            expected, _ = pool(ours, *arguments, return_indices=True)
+        except RuntimeError:
+            continue  # windows larger than the image
+        found = pool(ours, *arguments)
+        numbers = [torch.from_dlpack(each).double() for each in (found, expected)]
+        torch.testing.assert_close(*numbers, rtol=0, atol=0, equal_nan=True)
+        signs = [torch.where(each.isnan(), 0.0, torch.signbit(each).double()) for each in numbers]
+        assert torch.equal(*signs), (number, sizes, arguments)
+
+
+def test_of_rows_that_are_too_long_to_be_padded():
+    x = torch.randn(2, 3, 20000, generator=torch.Generator().manual_seed(1))
+    for name in ("max_pool1d", "avg_pool1d"):
+        for arguments in ((3, 2, 1), (5, 5, 0), (2, 1, 1)):
+            expected = getattr(torch.nn.functional, name)(x, *arguments)
+            found = getattr(minidynamo.nn.functional, name)(minidynamo.from_dlpack(x), *arguments)
+            assert torch.equal(torch.from_dlpack(found), expected)
+
+
 def last_channels(x, rank):
     """The same elements, each pixel's channels side by side."""
     order = [0, *range(2, rank + 2), 1]

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "tensor/dtype_dispatch.h"
+#include "tensor/kernels/window_maxima.h"
+#include "tensor/kernels/window_means.h"
 #include "tensor/kernels/window_values.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
@@ -441,6 +443,12 @@ void largest_value(const WindowRow<T>& row, int64_t, int64_t count, T* values) {
     loops().lanes->of<T>().largest_values_of_windows(row, count, values);
 }
 
+// Whether rows of sliding windows are padded and computed side by side: rows that are not too long to be copied.
+bool goes_by_padded_rows(const WindowGeometry& geometry, const Tensor& self, int spatial) {
+  constexpr int64_t kLongest = 1 << 13;
+  return !has_adjacent_channels(self, spatial) && !has_short_rows(geometry, self) && geometry.dims[2].input <= kLongest;
+}
+
 // Of sliding windows.
 template <typename T, typename Reduce>
 void reduce_sliding(const WindowGeometry& geometry, const Tensor& self, const Tensor& out, int spatial,
@@ -534,7 +542,11 @@ void max_pool_values_kernel(const OpCall& call, std::span<Tensor> outs) {
   }
   WindowGeometry geometry = geometry_of(call, given, out, spatial);
   with_wide_windows(given, out, [&]<typename T>(T, const Tensor& self, const Tensor& result) {
-    reduce_sliding<T>(geometry, self, result, spatial, largest_value<T>);
+    if (!goes_by_padded_rows(geometry, self, spatial))
+      return reduce_sliding<T>(geometry, self, result, spatial, largest_value<T>);
+    Tensor plain = as_contiguous(self, self->dtype());
+    int64_t planes = plain->numel() / geometry.input_size();
+    WindowMaxima<T>(geometry, lowest<T>()).run(plain.data<const T>(), planes, result.data<T>());
   });
 }
 
@@ -555,7 +567,15 @@ void avg_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   }
   with_wide_windows(given, out, [&]<typename T>(T, const Tensor& self, const Tensor& result) {
     auto divisor_of = [&](int64_t at, int64_t) { return divisor.of(geometry, at); };
-    reduce_sliding<T>(geometry, self, result, spatial, mean_by<T>(divisor_of));
+    if (!goes_by_padded_rows(geometry, self, spatial))
+      return reduce_sliding<T>(geometry, self, result, spatial, mean_by<T>(divisor_of));
+    Tensor plain = as_contiguous(self, self->dtype());
+    int64_t planes = plain->numel() / geometry.input_size();
+    auto along = [&](const WindowDim& dim, int64_t o) {
+      if (divisor.fixed) return &dim == &geometry.dims[0] ? *divisor.fixed : int64_t{1};
+      return count_along(dim, o, divisor.with_padding);
+    };
+    WindowMeans<T>(geometry).run(plain.data<const T>(), planes, result.data<T>(), along);
   });
 }
 

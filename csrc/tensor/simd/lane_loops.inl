@@ -311,6 +311,9 @@ template <typename T>
 constexpr LaneLoops<T> lane_loops() {
   return {largest_of_windows_run<T>,
           largest_values_of_windows_run<T>,
+          largest_by_columns_run<T>,
+          largest_of_rows_run<T>,
+          means_of_rows_run<T>,
           means_of_windows_run<T>,
           keep_larger_run<T>,
           turn_pixels_run<T>,

@@ -1,6 +1,7 @@
 // Loops of kernels that compute many results side by side, which exist once per instruction-set level.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace md {
@@ -37,11 +38,25 @@ struct WindowRow {
   int64_t readable;  // elements at src, of which vectors may read more than windows have
 };
 
+// `count` windows that are `step` apart, of `kernel` elements that are `dilation` apart.
+struct WindowsOfRow {
+  int64_t count, kernel, step, dilation;
+};
+
 template <typename T>
 struct LaneLoops {
   // Of n windows the largest elements and their places: the first of equal ones, the last NaN. Places fit 32 bits.
   void (*largest_of_windows)(const WindowRow<T>& row, int64_t n, T* values, int64_t* places);
   void (*largest_values_of_windows)(const WindowRow<T>& row, int64_t n, T* values);
+  // Of the windows of a row, which begins with its padding, the largest elements, the first of equal ones and the last NaN.
+  // Whole vectors are read and written.
+  void (*largest_by_columns)(const T* row, const WindowsOfRow& windows, T* values);
+  // values[i] = the largest of rows[k][i], likewise. Whole vectors are read, and written as long as they end before `last`.
+  void (*largest_of_rows)(std::span<const T* const> rows, int64_t n, const T* last, T* values);
+  // Of the windows that rows begin with, the sums of the elements, row by row, divided each by its divisor. Whole vectors as
+  // above; divisors are whole vectors.
+  void (*means_of_rows)(std::span<const T* const> rows, const WindowsOfRow& windows, const T* divisors, const T* last,
+                        T* means);
   // Of n windows the sums of the elements one after the other, divided.
   void (*means_of_windows)(const WindowRow<T>& row, int64_t n, T divisor, T* means);
   // Of n channels of `pixels` pixels, `step` elements apart, what is larger than values stays, a NaN always; with its

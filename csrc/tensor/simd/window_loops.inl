@@ -64,8 +64,8 @@ inline int64_t windows_in_vectors(const WindowRow<T>& row, int64_t n) {
 }
 
 template <typename V>
-inline auto keeps_largest(V value, V now) {
-  return (now <= value) | ((value != value) & (now == now));
+inline auto is_larger(V now, V value) {
+  return (now > value) | (now != now);
 }
 
 // The first of equal elements, the last NaN.
@@ -79,9 +79,9 @@ int64_t largest_in_vectors(const WindowRow<T>& row, int64_t n, T* values, int64_
     Vector<Place> place = Vector<Place>{} + Place(row.places[0]);
     for (int64_t k = 1; k < row.count; ++k) {
       Vector<T> now = windows.template load<Step>(row.places[k]);
-      auto stays = keeps_largest(value, now);
-      value = stays ? value : now;
-      place = stays ? place : Vector<Place>{} + Place(row.places[k]);
+      auto takes = is_larger(now, value);
+      value = takes ? now : value;
+      place = takes ? Vector<Place>{} + Place(row.places[k]) : place;
     }
     store_first<T>(value, windows.count, values + i);
     Place found[kVector<T>];
@@ -99,7 +99,7 @@ int64_t largest_values_in_vectors(const WindowRow<T>& row, int64_t n, T* values)
     Vector<T> value = windows.template load<Step>(row.places[0]);
     for (int64_t k = 1; k < row.count; ++k) {
       Vector<T> now = windows.template load<Step>(row.places[k]);
-      value = keeps_largest(value, now) ? value : now;
+      value = is_larger(now, value) ? now : value;
     }
     store_first<T>(value, windows.count, values + i);
   }
@@ -168,6 +168,85 @@ void largest_values_of_windows_run(const WindowRow<T>& row, int64_t n, T* values
     }
     values[i] = value;
   }
+}
+
+template <typename T, int Step>
+void largest_in_row(const T* row, const WindowsOfRow& windows, T* values) {
+  for (int64_t x = 0; x < windows.count; x += kVector<T>) {
+    const T* at = row + x * Step;
+    Vector<T> value = load_apart_by<T, Step>(at, nullptr);
+    for (int64_t k = 1; k < windows.kernel; ++k) {
+      at += windows.dilation;
+      Vector<T> now = load_apart_by<T, Step>(at, nullptr);
+      value = is_larger(now, value) ? now : value;
+    }
+    store_vector<T>(value, values + x);
+  }
+}
+
+template <typename T>
+void largest_by_columns_run(const T* row, const WindowsOfRow& windows, T* values) {
+  with_step(windows.step, [&]<int Step>(std::integral_constant<int, Step>) __attribute__((always_inline)) {
+    if constexpr (Step != 0) {
+      largest_in_row<T, Step>(row, windows, values);
+    } else {
+      for (int64_t x = 0; x < windows.count; ++x) {
+        const T* at = row + x * windows.step;
+        T value = *at;
+        for (int64_t k = 1; k < windows.kernel; ++k) {
+          T now = at[k * windows.dilation];
+          value = now > value || now != now ? now : value;
+        }
+        values[x] = value;
+      }
+    }
+    return int64_t{0};
+  });
+}
+
+template <typename T>
+void largest_of_rows_run(std::span<const T* const> rows, int64_t n, const T* last, T* values) {
+  for (int64_t x = 0; x < n; x += kVector<T>) {
+    Vector<T> value = load_vector(rows[0] + x);
+    for (size_t k = 1; k < rows.size(); ++k) {
+      Vector<T> now = load_vector(rows[k] + x);
+      value = is_larger(now, value) ? now : value;
+    }
+    bool is_whole = last - (values + x) >= kVector<T>;
+    store_first<T>(value, is_whole ? kVector<T> : n - x, values + x);
+  }
+}
+
+template <typename T, int Step>
+void means_in_rows(std::span<const T* const> rows, const WindowsOfRow& windows, const T* divisors, const T* last,
+                   T* means) {
+  for (int64_t x = 0; x < windows.count; x += kVector<T>) {
+    Vector<T> total = {};
+    for (const T* row : rows) {
+      const T* at = row + x * Step;
+      for (int64_t k = 0; k < windows.kernel; ++k, at += windows.dilation) total += load_apart_by<T, Step>(at, nullptr);
+    }
+    bool is_whole = last - (means + x) >= kVector<T>;
+    store_first<T>(total / load_vector(divisors + x), is_whole ? kVector<T> : windows.count - x, means + x);
+  }
+}
+
+template <typename T>
+void means_of_rows_run(std::span<const T* const> rows, const WindowsOfRow& windows, const T* divisors, const T* last,
+                       T* means) {
+  with_step(windows.step, [&]<int Step>(std::integral_constant<int, Step>) __attribute__((always_inline)) {
+    if constexpr (Step != 0) {
+      means_in_rows<T, Step>(rows, windows, divisors, last, means);
+    } else {
+      for (int64_t x = 0; x < windows.count; ++x) {
+        T total = 0;
+        for (const T* row : rows)
+          for (int64_t k = 0; k < windows.kernel; ++k) total += row[x * windows.step + k * windows.dilation];
+        means[x] = total / divisors[x];
+      }
+    }
+    return int64_t{0};
+  });
 }
 
 template <typename T>
