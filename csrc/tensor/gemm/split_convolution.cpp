@@ -5,6 +5,7 @@
 
 #include "base/rounding.h"
 #include "tensor/gemm/depthwise.h"
+#include "tensor/gemm/image_products.h"
 #include "tensor/gemm/pointwise_convolution.h"
 #include "tensor/gemm/winograd.h"
 #include "tensor/ops/call_args.h"
@@ -71,11 +72,12 @@ int64_t rows_per_piece(const ConvolutionSpec& spec, double ns) {
 }
 
 bool reads_weights_in_place(const ConvolutionSpec& spec) {
-  return is_depthwise(spec) || (is_pointwise_product(spec) && spec.precision == Precision::Float32);
+  return is_depthwise(spec) || is_image_product(spec) ||
+         (is_pointwise_product(spec) && spec.precision == Precision::Float32);
 }
 
 OnednnPackingPtr make_primitive(const ConvolutionSpec& spec) {
-  for (auto* make : {make_winograd, make_pointwise_convolution})
+  for (auto* make : {make_image_product, make_winograd, make_pointwise_convolution})
     if (OnednnPackingPtr made = make(spec)) return made;
   return make_convolution(spec);
 }
