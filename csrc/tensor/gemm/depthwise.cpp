@@ -5,26 +5,18 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "tensor/gemm/depthwise_channels.h"
+#include "tensor/gemm/window_extent.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
 
-constexpr int64_t kMostStride = 2, kFewColumns = 8;
+constexpr int64_t kMostStride = 2;
 constexpr int64_t kRoom = 64;              // floats behind a line for whole vectors
 constexpr int64_t kLine = 16;              // floats per cache line, and of the longest vector
 constexpr int64_t kBandFloats = 6 * 1024;  // of padded rows: in the L1 cache, beside the results
 constexpr int64_t kLeastBands = 4;         // rows of results per row that is read again by the next band
-
-// Of one dim.
-struct Extent {
-  int64_t src, kernel, dst, stride, dilation, padding;
-  int64_t span() const { return (kernel - 1) * dilation + 1; }
-};
-Extent extent_of(const ConvolutionSpec& spec, size_t dim) {
-  return {spec.src[dim + 2], spec.weights[dim + 2], spec.dst[dim + 2],
-          spec.strides[dim], spec.dilations[dim],   spec.padding[dim]};
-}
 
 class Depthwise final : public InPlaceWeights {
  public:
@@ -33,7 +25,7 @@ class Depthwise final : public InPlaceWeights {
         channels_(spec.src[1]),
         results_(spec.dst[1] / spec.src[1]),
         has_bias_(spec.has_bias),
-        down_(spec.src.size() == 4 ? extent_of(spec, 0) : Extent{1, 1, 1, 1, 1, 0}),
+        down_(spec.src.size() == 4 ? extent_of(spec, 0) : WindowExtent{1, 1, 1, 1, 1, 0}),
         across_(extent_of(spec, spec.src.size() - 3)) {
     int64_t furthest = (across_.kernel - 1) * across_.dilation / across_.stride;
     int64_t padded = across_.padding / across_.stride + 1 + round_up(across_.src / across_.stride + 1, kLine);
@@ -137,7 +129,7 @@ class Depthwise final : public InPlaceWeights {
 
   int64_t images_, channels_, results_;  // results: channels of the result for each of the image
   bool has_bias_;
-  Extent down_, across_;
+  WindowExtent down_, across_;
   int64_t phase_;                // floats of a row of the image that neighbouring results read
   std::vector<int64_t> places_;  // of the kernel's columns in a row
   int64_t band_;                 // rows of results at a time
@@ -150,12 +142,12 @@ bool is_depthwise(const ConvolutionSpec& spec) {
   size_t dims = spec.src.size() - 2;
   if (spec.dtype != DType::float32 || spec.precision != Precision::Float32 || spec.transposed || dims < 1 || dims > 2)
     return false;
-  if (spec.weights[1] != 1 || spec.groups != spec.src[1] || spec.strides[dims - 1] > kMostStride) return false;
-  // oneDNN has a vector for the channels, where a row does not fill one.
-  bool fills_vectors = spec.dst[dims + 1] > kFewColumns || spec.dst[1] % kLine != 0;
-  return fills_vectors || dims == 1;
+  return spec.weights[1] == 1 && spec.groups == spec.src[1] && spec.strides[dims - 1] <= kMostStride;
 }
 
-OnednnPackingPtr make_depthwise(const ConvolutionSpec& spec) { return std::make_shared<Depthwise>(spec); }
+OnednnPackingPtr make_depthwise(const ConvolutionSpec& spec) {
+  if (OnednnPackingPtr made = make_depthwise_channels(spec)) return made;
+  return std::make_shared<Depthwise>(spec);
+}
 
 }  // namespace md

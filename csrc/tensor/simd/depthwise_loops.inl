@@ -153,4 +153,6 @@ void collect_rows(const float* src, int64_t line, int64_t rows, int64_t columns,
   }
 }
 
-constexpr DepthwiseLoops depthwise_loops() { return {deal_rows, depthwise_plane, collect_rows}; }
+constexpr DepthwiseLoops depthwise_loops() {
+  return {deal_rows, depthwise_plane, collect_rows, kVector<float>, read_channels, convolve_channels, write_channels};
+}

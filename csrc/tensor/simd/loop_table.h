@@ -174,6 +174,21 @@ struct DepthwisePlane {
   const int64_t* column_places;  // where each column of the kernel starts
 };
 
+// Rows of pixels of some channels, a plane of pixels each.
+struct ChannelRows {
+  int64_t count, columns;
+  int64_t line;   // pixels between two rows of the block
+  int64_t plane;  // floats between two channels
+};
+
+// A row of results of a block of pixels, each a vector of channels. Steps are in floats.
+struct ChannelWindow {
+  int64_t kernel_rows, kernel_columns;
+  int64_t columns;                // of results
+  int64_t row_step, column_step;  // between neighbours that a window reads
+  int64_t result_step;            // between windows
+};
+
 struct DepthwiseLoops {
   // Reads nothing from `end` on; writes whole vectors, with zeros behind a row's end.
   void (*deal)(const DealtRows& rows, const float* src, const float* end, float* dst);
@@ -181,6 +196,15 @@ struct DepthwiseLoops {
   void (*plane)(const DepthwisePlane& plane, const float* image, const float* weights, float bias, float* dst);
   // Makes rows that are `line` apart contiguous; whole vectors are read.
   void (*collect)(const float* src, int64_t line, int64_t rows, int64_t columns, float* dst);
+
+  int64_t lanes;  // channels of a pixel below
+  // Up to `lanes` channels, whose planes are contiguous, to pixels. Reads nothing from `end` on.
+  void (*read_channels)(const ChannelRows& rows, const float* src, int64_t channels, const float* end, float* block);
+  // bias: a pixel.
+  void (*channels)(const ChannelWindow& window, const float* block, const float* weights, const float* bias,
+                   float* results);
+  // Contiguous pixels to channels that are `plane` floats apart.
+  void (*write_channels)(const float* results, int64_t pixels, int64_t channels, int64_t plane, float* dst);
 };
 
 // One row of the product of rows of bytes, (byte - zero) * step each, with columns of signed bytes, byte * column_step.

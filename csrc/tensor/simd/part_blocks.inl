@@ -11,6 +11,10 @@ namespace {
 #include "tensor/simd/winograd_loops.inl"
 
 #include "tensor/simd/block_loops.inl"
+#include "tensor/simd/vector_turns.inl"
+
+#include "tensor/simd/depthwise_channels.inl"
+
 #include "tensor/simd/depthwise_loops.inl"
 #include "tensor/simd/factor_loops.inl"
 #include "tensor/simd/pick_loops.inl"
