@@ -106,8 +106,9 @@ struct ViewTraits {
   // Where it forgets the object, as detach() does: not at all, in its last step, or before other steps.
   enum class Detached : uint8_t { No, Last, First };
   Detached detached = Detached::No;
-  bool uncounted = false;  // it has a count of writes of its own, as torch's `data`
-  bool read_only = false;  // whatever the object is
+  bool uncounted = false;       // it has a count of writes of its own, as torch's `data`
+  bool read_only = false;       // whatever the object is
+  bool one_of_several = false;  // made by what makes several views: under a history it is not written
   bool is_apart() const { return detached != Detached::No || read_only; }  // never the object itself
 };
 

@@ -26,7 +26,8 @@ constexpr const char* kFormats[] = {"contiguous_format", "channels_last", "chann
 struct Objects {
   std::array<PyObject*, kDTypeCount> dtypes;
   std::array<PyObject*, std::size(kFormats)> formats;
-  PyObject *device, *strided, *increment_version, *return_types, *hash_function, *fake_maker;
+  PyObject *device, *strided, *increment_version, *set_creation, *several_outputs, *return_types, *hash_function,
+      *fake_maker;
   PyTypeObject *size, *dtype_type, *device_type, *format_type;
 };
 Objects objects;
@@ -68,6 +69,9 @@ void load_objects(BorrowedRef module) {
   objects.return_types = attribute(module, "return_types");
   objects.device = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(objects.device_type), "s", "cpu")).release();
   objects.increment_version = attribute(check(PyObject_GetAttrString(module, "_C")), "_increment_version");
+  Ref autograd = check(PyObject_GetAttrString(check(PyObject_GetAttrString(module, "_C")), "_autograd"));
+  objects.set_creation = attribute(autograd, "_set_creation_meta");
+  objects.several_outputs = attribute(check(PyObject_GetAttrString(autograd, "CreationMeta")), "MULTI_OUTPUT_NODE");
   for (PyTypeObject* type : {objects.dtype_type, objects.device_type, objects.format_type})
     register_constant_type(type);
   register_constant_type(Py_TYPE(objects.strided));
@@ -170,6 +174,10 @@ void raise_version(PyObject* object, int count) {
   Ref list = check(PyList_New(1));
   PyList_SET_ITEM(list.get(), 0, Py_NewRef(object));
   for (int i = 0; i < count; ++i) check(PyObject_CallOneArg(objects.increment_version, list));
+}
+
+void note_one_of_several(BorrowedRef view) {
+  check(PyObject_CallFunctionObjArgs(objects.set_creation, view.get(), objects.several_outputs, nullptr));
 }
 
 }  // namespace md::torch

@@ -36,5 +36,7 @@ Ref as_dtype(BorrowedRef object, DType dtype);
 int64_t version_of(BorrowedRef object);  // its _version
 // Raises the version by torch's own function.
 void raise_version(PyObject* object, int count);
+// What torch notes of the results of a function that returns several views: under a history they are not written.
+void note_one_of_several(BorrowedRef view);
 
 }  // namespace md::torch

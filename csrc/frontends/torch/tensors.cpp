@@ -134,6 +134,9 @@ Ref alias(PyObject* owner, const TensorView& view, ViewTraits traits) {
   Ref strides = tuple_of({view.strides.in_elements(), static_cast<size_t>(view.rank)});
   Ref offset = check(PyLong_FromLongLong(bytes / item));
   Ref part = check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
+  // Without recording torch notes that of any view.
+  if (traits.one_of_several && traits.detached == ViewTraits::Detached::No && modes().records_gradient())
+    note_one_of_several(part);
   return traits.detached == ViewTraits::Detached::Last ? without_history(part, traits) : part;
 }
 

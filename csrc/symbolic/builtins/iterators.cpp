@@ -274,7 +274,11 @@ ValuePtr tensor_iterator(Tracer& tracer, const ValuePtr& value, TensorValue* ten
     return iterator;
   }
   std::vector<ValuePtr> rows;
-  for (int64_t i = 0; i < length; ++i) rows.push_back(index_tensor(tracer, tensor, tracer.values().integer(i)));
+  for (int64_t i = 0; i < length; ++i) {
+    rows.push_back(index_tensor(tracer, tensor, tracer.values().integer(i)));
+    // The library unbinds it.
+    if (auto* row = as<TensorValue>(rows.back()); row->several_step == 0) row->several_step = tracer.instruction_step();
+  }
   return make_value<IteratorValue>(IteratorKind::Sequence,
                                    std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
 }

@@ -63,6 +63,7 @@ ViewTraits view_traits(const TensorValue& tensor) {
   using Detached = ViewTraits::Detached;
   ViewTraits traits;
   traits.read_only = tensor.has_view(kReadOnly);
+  traits.one_of_several = tensor.several_step != 0;
   if (!tensor.has_view(kCutsGradient)) return traits;
   traits.detached = tensor.views.back().row->has(kCutsGradient) ? Detached::Last : Detached::First;
   traits.uncounted = tensor.has_view(kUncounted);

@@ -31,6 +31,7 @@ class GradientRuns {
   // The step of such a write in the history of a value; 0: there is none.
   int64_t unrecorded_step(ValueRef value) const;
   void enter_step(int64_t step) { step_ = step; }
+  int64_t step() const { return step_; }
   // What was written into a leaf.
   void note_leaf_value(ValueRef value, const Source* leaf) { leaf_values_.emplace_back(value, leaf); }
   // Whether the value, or what it is a view of, has been overwritten since.

@@ -173,6 +173,8 @@ void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Nod
   alias->share(base_of(viewed));
   alias->is_replaced = viewed->is_replaced;
   alias->is_made_apart = viewed->is_made_apart || !modes(*viewed->family).records_gradient();
+  alias->several_step = viewed->several_step;
+  if (alias->several_step == 0 && node.op->returns_list()) alias->several_step = gradient_runs_.step();
   alias->views = viewed->views;
   alias->views.push_back({node.op, node.operands, out, node.op->has(kUncounted) ? std::make_shared<int>() : nullptr});
   alias->version = alias->base->version;
@@ -326,10 +328,8 @@ bool GraphBuilder::may_gain_history(const TensorValue& tensor) const {
   const TensorBase* base = tensor.base.get();
   if (base == nullptr || tensor.source != nullptr || base->source != nullptr || tensor.converted_step != 0)
     return false;
-  auto is_one_of_several = [](const ViewStep& step) { return step.row->returns_list(); };
   bool is_whole = tensor.spec.dtype == graph_->info(base->original).spec.dtype;
-  return is_whole && !tensor.spec.requires_grad && !tensor.has_view(kCutsGradient) &&
-         std::ranges::none_of(tensor.views, is_one_of_several) &&
+  return is_whole && !tensor.spec.requires_grad && !tensor.has_view(kCutsGradient) && tensor.several_step == 0 &&
          std::ranges::none_of(base->members, [](const TensorValue* member) { return member->is_made_apart; });
 }
 

@@ -85,6 +85,9 @@ class Border {
     auto own = make_value<TensorValue>(tracer_.builder().graph_value(tensor), tensor->spec, default_family());
     own->share(tracer_.builder().base_of(tensor));
     own->views = tensor->views;
+    own->several_step = tensor->several_step;
+    own->is_made_apart = tensor->is_made_apart;
+    own->is_replaced = tensor->is_replaced;
     own->version = own->base->version;
     own->converted_step = tensor->converted_step;
     own->converted_from = tensor->converted_from;

@@ -41,16 +41,19 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
   return is_same ? row.works_by_element() : !meet(read, written);
 }
 
+[[noreturn]] void end_before_views(Tracer& tracer, const std::string& op, const TensorValue& target) {
+  tracer.end_before(target.several_step,
+                    {BreakReason::tensor_write, op + " of a view that has a history of its own", "", {}, ""});
+}
+
 // Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code
-// raises.
+// raises, and names what made the view, which the region therefore does not make.
 void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
   if (target->views.empty() || !tracer.builder().modes(*target->family).records_gradient()) return;
-  bool is_one_of_several =
-      std::ranges::any_of(target->views, [](const ViewStep& step) { return step.row->returns_list(); });
+  if (target->several_step != 0 && target->spec.requires_grad) end_before_views(tracer, op, *target);
   bool base_requires_grad = tracer.graph().info(tracer.builder().base_of(target)->current).spec.requires_grad;
   bool is_made_apart = base_requires_grad && !target->spec.requires_grad && !target->has_view(kCutsGradient);
-  if ((is_one_of_several && target->spec.requires_grad) || is_made_apart)
-    graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
+  if (is_made_apart) graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
 }
 
 // For a tensor of an op that writes to `target`. A target computed in the region is not a leaf: it has a history, or
@@ -58,8 +61,9 @@ void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
 void refuse_gradient(Tracer& tracer, const std::string& op, TensorValue* target, const TensorValue& tensor) {
   if (!tensor.spec.requires_grad || !tracer.builder().modes(*tensor.family).grad) return;
   bool is_computed = target->source == nullptr && tracer.builder().base_of(target)->source == nullptr;
-  if (!is_computed || !(target->spec.requires_grad || tracer.builder().may_gain_history(*target)))
-    graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+  if (is_computed && (target->spec.requires_grad || tracer.builder().may_gain_history(*target))) return;
+  if (target->several_step != 0) end_before_views(tracer, op, *target);
+  graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
 }
 
 // Checks a value read by an op that writes to `target`.

@@ -133,7 +133,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if indices_or_sections <= 0:
         raise RuntimeError(f"[tensor_split] number of sections must be larger than 0, got {indices_or_sections}")
     small, larger = extent // indices_or_sections, extent % indices_or_sections
-    return input.split([small + 1] * larger + [small] * (indices_or_sections - larger), at)
+    # Views of their own: those of split() are not written under a history.
+    sizes = [small + 1] * larger + [small] * (indices_or_sections - larger)
+    return tuple(input.narrow(at, sum(sizes[:number]), size) for number, size in enumerate(sizes))
 
 
 def _between(input: Tensor, dim: int, start: int, stop: int | None) -> Tensor:

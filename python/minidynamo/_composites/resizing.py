@@ -22,6 +22,8 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """The tensor itself in other sizes, in row-major order from its first element on; new elements are not set."""
     require_tensor("resize_", input)
+    if input.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
     shape = sizes_of("resize_", sizes, "size")
     if any(size < 0 for size in shape):
         raise RuntimeError(f"[resize_] Trying to create tensor with negative dimension: {list(shape)}")
