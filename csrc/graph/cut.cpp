@@ -11,14 +11,17 @@ bool share_any(const SymbolList& a, const SymbolList& b) {
   return std::ranges::any_of(a.symbols(), [&](Dim symbol) { return b.find(symbol) >= 0; });
 }
 
-// Position of the first node that needs an unbacked size produced by an earlier op; one past the end if only
-// a runtime assertion needs one.
+// Position of the first node that needs an unbacked size produced by an earlier op, or that may run once only and so
+// not before what is asserted of such a size; one past the end if only a runtime assertion needs one.
 std::optional<size_t> first_in_need(const Graph& graph) {
-  SymbolList told;
+  SymbolList told, asserted;
+  for (const RuntimeAssert& each : graph.runtime_asserts())
+    for (Dim side : {each.a, each.b}) asserted.add(side);
   for (const auto& node : graph.nodes()) {
     SymbolList needed;
     add_symbols(needed, *node);
-    if (share_any(needed, told)) return static_cast<size_t>(node->index);
+    bool is_checked_first = is_made_once(*node) && share_any(asserted, told);
+    if (is_checked_first || share_any(needed, told)) return static_cast<size_t>(node->index);
     if (node->kind == NodeKind::Op) told.add(node->size);
   }
   if (share_any(symbols_of(graph), told)) return graph.nodes().size();

@@ -120,7 +120,8 @@ const LibraryCall& call_in(void* context) { return **static_cast<const SharedCal
 // of a signal raises that ran meanwhile is not its own.
 bool is_of_the_library(const LibraryCall& call) {
   bool is_known = false;
-  for (PyObject* type : {PyExc_ValueError, PyExc_TypeError, PyExc_ArithmeticError, PyExc_IndexError, PyExc_MemoryError})
+  for (PyObject* type : {PyExc_ValueError, PyExc_TypeError, PyExc_ArithmeticError, PyExc_IndexError, PyExc_MemoryError,
+                         PyExc_RuntimeError})
     is_known = is_known || PyErr_ExceptionMatches(type) != 0;
   ErrorAside raised;
   return is_known && came_from_library(raised.get(), call.function);
