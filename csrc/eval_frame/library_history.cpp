@@ -113,7 +113,8 @@ Ref RecordedRun::backward(BorrowedRef saved, BorrowedRef given) const {
   for (size_t i = 0; i < saved_outputs.size(); ++i)
     if (saved_outputs[i] != kNone) results[i] = tensor_in(*family, saved, static_cast<size_t>(saved_outputs[i]));
   for (size_t i = 0; i < outputs.size(); ++i) gradients[outputs[i]] = tensor_in(*family, given, i);
-  GradientPlan::Backward& found = plan->backward_for(gradients);
+  std::shared_ptr<GradientPlan::Backward> known = plan->backward_for(values, gradients);
+  GradientPlan::Backward& found = *known;
   std::vector<GraphInput> inputs_of_plan = GradientPlan::inputs_of(found, values, results, gradients);
   std::vector<Tensor> computed = creates_graph ? run_recorded(*family, found, inputs_of_plan)
                                                : run_for(*family, GradientPlan::plan_of(found), inputs_of_plan,

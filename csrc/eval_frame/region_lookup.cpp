@@ -115,6 +115,12 @@ GradientPlan::Forward forward_of(const RegionPlace& place) {
   return runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
 }
 
+GradientPlan::Chosen choose_gradient_plan(const RegionPlace& place, const CapturedRegion& region,
+                                          GradientPlan::Recorder recorder) {
+  return GradientPlan::choose(region.graph, region.input_writes, forward_of(place), recorder,
+                              {{}, &region.sizes.symbols});
+}
+
 // The library runs the frame, and records it: reported as a break at the first operation with a history.
 void note_unrecorded(const RegionPlace& place, CapturedRegion& region, const std::string& why) {
   GraphBreak found{BreakReason::needs_gradient, why, {}, {}, {}};
@@ -132,12 +138,12 @@ void note_unrecorded(const RegionPlace& place, CapturedRegion& region, const std
 GradientWay choose_recorded(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.family->recorder == nullptr) return GradientWay::None;
-  GradientPlan::Chosen chosen =
-      GradientPlan::choose(region.graph, region.input_writes, forward_of(place), GradientPlan::Recorder::Library);
+  GradientPlan::Chosen chosen = choose_gradient_plan(place, region, GradientPlan::Recorder::Library);
   if (chosen.way == GradientWay::Plan && !may_keep(*region.family, *chosen.plan))
     chosen = {GradientWay::Python, nullptr, "the backward reads a value of a dtype that the library has not"};
   if (chosen.way == GradientWay::Python) note_unrecorded(place, region, chosen.why);
   if (chosen.way != GradientWay::Plan) return chosen.way;
+  region.sizes.guard(entry.guards, chosen.plan->relied());
   entry.gradients = std::move(chosen.plan);
   entry.recorder = region.family;
   return GradientWay::Plan;
@@ -146,7 +152,8 @@ GradientWay choose_recorded(const RegionPlace& place, RegionEntry& entry) {
 GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.family != &default_family() || region.has_foreign_tensors) return choose_recorded(place, entry);
-  GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward_of(place));
+  GradientPlan::Chosen chosen = choose_gradient_plan(place, region, GradientPlan::Recorder::Tape);
+  if (chosen.plan != nullptr) region.sizes.guard(entry.guards, chosen.plan->relied());
   entry.gradients = std::move(chosen.plan);
   entry.output_views = entry.gradients != nullptr
                            ? output_views(*entry.gradients->forward(), entry.gradients->viewed_outputs())

@@ -1,18 +1,23 @@
 #include "executor/gradient_plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/grad_history.h"
 #include "autograd/rule_op.h"
 #include "base/error.h"
 #include "executor/sized_plans.h"
 #include "graph/gradient.h"
+#include "graph/symbols.h"
 #include "graph/views.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
+
+// For how many sizes what must know them is kept.
+constexpr size_t kMostSizes = 64;
 
 bool is_tensor_input(const Node& node) { return node.kind == NodeKind::TensorInput; }
 
@@ -198,6 +203,12 @@ std::vector<bool> inputs_of_history(const Graph& graph, const std::vector<bool>&
   return by_input;
 }
 
+GradientGraph gradients_given(const Graph& forward, const std::vector<bool>& given, ReliedSizes& relied) {
+  auto has = std::make_unique<bool[]>(given.size());
+  std::ranges::copy(given, has.get());
+  return gradient_graph(forward, {has.get(), given.size()}, relied);
+}
+
 bool runs_once(const Graph& graph) {
   return graph.has_host_call() || std::ranges::any_of(graph.nodes(), [](const auto& node) { return draws(*node); });
 }
@@ -205,7 +216,8 @@ bool runs_once(const Graph& graph) {
 }  // namespace
 
 GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& graph,
-                                          const std::vector<InputWrite>& writes, Forward saves, Recorder recorder) {
+                                          const std::vector<InputWrite>& writes, Forward saves, Recorder recorder,
+                                          ReliedSizes relied) {
   std::vector<ValueRef> cut = cut_values(*graph, writes);
   bool any = false;
   for (size_t i = 0; i < graph->outputs().size(); ++i)
@@ -232,11 +244,22 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   }
   if (graph->keeps_histories()) return other;
   try {
-    GradientGraph gradients = gradient_graph(*forward, {given.get(), count});
+    plan->relied_ = std::move(relied);
+    GradientGraph gradients = gradient_graph(*forward, {given.get(), count}, plan->relied_);
+    // Values that results are views of have gradients only where they are written to.
+    std::vector<bool> of_results(plan->has_history_.begin(), plan->has_history_.begin() + plan->own_outputs_);
+    of_results.resize(count);
+    std::optional<GradientGraph> usual;
+    if (forward->is_symbolic() && of_results != plan->has_history_)
+      usual = gradients_given(*forward, of_results, plan->relied_);
+    // Guards are made of them now.
+    plan->relied_.may_guard = nullptr;
     for (const ValueRef& value : cut)
       if (std::ranges::find(gradients.reached, value) != gradients.reached.end())
         return {GradientWay::Python, nullptr, "a gradient goes through a value that is written to an argument"};
     plan->save(std::move(gradients), std::move(forward));
+    of_results.resize(plan->forward_->outputs().size());
+    if (usual) plan->keep(std::move(of_results), std::move(*usual));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     other.why = error.what();
@@ -263,24 +286,50 @@ void GradientPlan::save(GradientGraph gradients, std::shared_ptr<Graph> graph) {
   keep(std::move(given), std::move(gradients));
 }
 
-GradientPlan::Backward& GradientPlan::keep(std::vector<bool> given, GradientGraph gradients) {
-  Backward backward{std::move(gradients), {}, nullptr, {}};
-  for (const ValueRef& saved : backward.gradients.saved) {
-    size_t output = index_of(forward_->outputs(), saved);
-    MD_ASSERT(output < forward_->outputs().size(), "what a backward reads was saved");
-    backward.saved.push_back(output);
+std::shared_ptr<GradientPlan::Backward> GradientPlan::make_backward(const Graph& forward,
+                                                                    GradientGraph gradients) const {
+  auto backward = std::make_shared<Backward>(Backward{std::move(gradients), {}, nullptr, relied_.relations, {}, {}});
+  for (const ValueRef& saved : backward->gradients.saved) {
+    size_t output = index_of(forward.outputs(), saved);
+    MD_ASSERT(output < forward.outputs().size(), "what a backward reads was saved");
+    backward->saved.push_back(output);
   }
-  return backwards_.emplace(std::move(given), std::move(backward)).first->second;
+  return backward;
 }
 
-GradientPlan::Backward& GradientPlan::backward_for(std::span<const Tensor> given) {
+std::shared_ptr<GradientPlan::Backward> GradientPlan::keep(std::vector<bool> given, GradientGraph gradients) {
+  return backwards_[std::move(given)] = make_backward(*forward_, std::move(gradients));
+}
+
+std::shared_ptr<GradientPlan::Backward> GradientPlan::backward_for(std::span<const GraphInput> inputs,
+                                                                   std::span<const Tensor> given) {
   std::vector<bool> key;
-  auto has = std::make_unique<bool[]>(given.size());
-  for (size_t i = 0; i < given.size(); ++i) key.push_back(has[i] = given[i].defined());
+  for (const Tensor& gradient : given) key.push_back(gradient.defined());
   std::lock_guard lock(mutex_);
   auto found = backwards_.find(key);
-  if (found != backwards_.end()) return found->second;
-  return keep(std::move(key), gradient_graph(*forward_, {has.get(), given.size()}));
+  if (found != backwards_.end()) return found->second ? found->second : backward_for_sizes(key, inputs);
+  try {
+    GradientGraph gradients = gradients_given(*forward_, key, relied_);
+    return keep(std::move(key), std::move(gradients));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::NotImplemented || !forward_->is_symbolic()) throw;
+    backwards_[key] = nullptr;
+    return backward_for_sizes(key, inputs);
+  }
+}
+
+std::shared_ptr<GradientPlan::Backward> GradientPlan::backward_for_sizes(const std::vector<bool>& given,
+                                                                         std::span<const GraphInput> inputs) {
+  SymbolList symbols = symbols_of(*forward_);
+  std::vector<int64_t> sizes = symbol_values(symbol_places(*forward_, symbols), inputs);
+  if (sized_backwards_.size() >= kMostSizes) sized_backwards_.clear();
+  std::shared_ptr<Backward>& backward = sized_backwards_[sizes][given];
+  if (backward == nullptr) {
+    std::shared_ptr<const Graph> forward = with_numbers(*forward_, symbols, sizes);
+    ReliedSizes none;
+    backward = make_backward(*forward, gradients_given(*forward, given, none));
+  }
+  return backward;
 }
 
 std::vector<GraphInput> GradientPlan::inputs_of(const Backward& backward, std::span<const GraphInput> inputs,
@@ -298,18 +347,36 @@ const Plan& GradientPlan::plan_of(Backward& backward) {
   return *backward.plan;
 }
 
+GradientPlan::Chosen GradientPlan::choose_again(const Backward& backward, std::span<const int64_t> requires_grad,
+                                                std::span<const int64_t> sizes) {
+  const Graph& known = *backward.gradients.graph;
+  std::shared_ptr<Graph> graph = sizes.empty() ? known.clone() : with_numbers(known, symbols_of(known), sizes);
+  auto flags = std::make_unique<bool[]>(requires_grad.size());
+  std::ranges::copy(requires_grad, flags.get());
+  mark_requires_grad(*graph, {flags.get(), requires_grad.size()});
+  return choose(graph, {}, Forward::Saves, Recorder::Library, {backward.relied, nullptr});
+}
+
 std::shared_ptr<GradientPlan> GradientPlan::again_for(Backward& backward, std::span<const GraphInput> inputs) {
-  std::vector<bool> key;
-  auto flags = std::make_unique<bool[]>(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    key.push_back(flags[i] = inputs[i].tensor.defined() && inputs[i].tensor.requires_grad());
+  const Graph& graph = *backward.gradients.graph;
+  std::vector<int64_t> flags, sizes;
+  for (const GraphInput& input : inputs)
+    flags.push_back(input.tensor.defined() && input.tensor.requires_grad() ? 1 : 0);
+  std::vector<int64_t> key = flags;
+  if (backward.sized.contains(flags)) {
+    sizes = symbol_values(symbol_places(graph, symbols_of(graph)), inputs);
+    key.insert(key.end(), sizes.begin(), sizes.end());
+  }
   auto found = backward.again.find(key);
   if (found != backward.again.end()) return found->second;
-  std::shared_ptr<Graph> graph = backward.gradients.graph->clone();
-  mark_requires_grad(*graph, {flags.get(), inputs.size()});
-  Chosen chosen = choose(graph, {}, Forward::Saves, Recorder::Library);
-  if (chosen.way == GradientWay::Python)
-    raise(ErrorKind::Runtime, "gradients of the gradients of a compiled function cannot be computed here");
+  Chosen chosen = choose_again(backward, flags, sizes);
+  if (chosen.way == GradientWay::Python) {
+    if (!graph.is_symbolic() || !sizes.empty())
+      raise(ErrorKind::Runtime, "gradients of the gradients of a compiled function cannot be computed here");
+    backward.sized.insert(std::move(flags));
+    return again_for(backward, inputs);
+  }
+  if (backward.again.size() >= kMostSizes) backward.again.clear();
   return backward.again.emplace(std::move(key), std::move(chosen.plan)).first->second;
 }
 
@@ -320,7 +387,8 @@ const Plan& GradientPlan::forward_plan() {
 
 std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,
                                       std::span<const Tensor> given, bool creates_graph) {
-  Backward& backward = backward_for(given);
+  std::shared_ptr<Backward> known = backward_for(inputs, given);
+  Backward& backward = *known;
   std::vector<Tensor> again;
   if (!saves() && !backward.saved.empty()) {
     again = run_again(inputs);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +36,11 @@ class GradientPlan {
     std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
     std::string why = {};                // of the others: what is missing for a plan
   };
+  // relied: of the graph's sizes.
   static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
-                       Forward forward, Recorder recorder = Recorder::Tape);
+                       Forward forward, Recorder recorder, ReliedSizes relied);
+  // What must hold of sizes where it runs.
+  const std::vector<SizeRelation>& relied() const { return relied_.relations; }
 
   // The graph with further outputs.
   const std::shared_ptr<const Graph>& forward() const { return forward_; }
@@ -50,11 +54,14 @@ class GradientPlan {
     GradientGraph gradients;
     std::vector<size_t> saved;  // outputs of forward()
     std::shared_ptr<const Plan> plan;
+    std::vector<SizeRelation> relied;  // of its sizes
     // By which inputs of its graph require grad: for gradients of gradients; null where there are none.
-    std::map<std::vector<bool>, std::shared_ptr<GradientPlan>> again;
+    std::map<std::vector<int64_t>, std::shared_ptr<GradientPlan>> again;
+    // Those whose gradients must know the sizes: behind them, the plans of a few sizes, last.
+    std::set<std::vector<int64_t>> sized;
   };
-  // By which outputs of forward() have gradients.
-  Backward& backward_for(std::span<const Tensor> given);
+  // By which outputs of forward() have gradients. inputs: at least those that the backward reads.
+  std::shared_ptr<Backward> backward_for(std::span<const GraphInput> inputs, std::span<const Tensor> given);
   // What its plan takes.
   static std::vector<GraphInput> inputs_of(const Backward& backward, std::span<const GraphInput> inputs,
                                            std::span<const Tensor> outputs, std::span<const Tensor> given);
@@ -81,15 +88,23 @@ class GradientPlan {
  private:
   GradientPlan() = default;
   void save(GradientGraph gradients, std::shared_ptr<Graph> graph);
-  Backward& keep(std::vector<bool> given, GradientGraph gradients);
+  std::shared_ptr<Backward> make_backward(const Graph& forward, GradientGraph gradients) const;
+  std::shared_ptr<Backward> keep(std::vector<bool> given, GradientGraph gradients);
+  std::shared_ptr<Backward> backward_for_sizes(const std::vector<bool>& given, std::span<const GraphInput> inputs);
   std::vector<Tensor> run_again(std::span<const GraphInput> inputs);
+  // sizes: of all symbols; empty: whatever they are.
+  static Chosen choose_again(const Backward& backward, std::span<const int64_t> requires_grad,
+                             std::span<const int64_t> sizes);
 
+  ReliedSizes relied_;
   std::shared_ptr<const Graph> forward_;
   Forward saves_ = Forward::Saves;
   size_t own_outputs_ = 0, viewed_outputs_ = 0;
   std::vector<bool> reaches_, reads_, reads_output_, has_history_, is_one_of_several_;
   std::mutex mutex_;
-  std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients
+  using Backwards = std::map<std::vector<bool>, std::shared_ptr<Backward>>;
+  Backwards backwards_;  // by which outputs have gradients; null: it must know the sizes
+  std::map<std::vector<int64_t>, Backwards> sized_backwards_;  // likewise, by sizes
   std::shared_ptr<const Plan> forward_plan_;
 };
 

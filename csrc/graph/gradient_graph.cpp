@@ -1,5 +1,7 @@
 #include "graph/gradient_graph.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/gradient_walk.h"
 #include "graph/passes.h"
@@ -142,26 +144,38 @@ class GradientBuilder : public GradientWalk {
   std::unordered_map<ValueRef, ValueRef, HashValue> in_graph_;
 };
 
-// A rule that must know more of a symbolic size than follows from its expression cannot be captured: no guard is left
-// to add.
-class RefusingSink : public ShapeGuardSink {
+class ReliedSink : public ShapeGuardSink {
  public:
-  RefusingSink() : before_(exchange_shape_guard_sink(this)) {}
-  ~RefusingSink() override { exchange_shape_guard_sink(before_); }
-  RefusingSink(const RefusingSink&) = delete;
-  RefusingSink& operator=(const RefusingSink&) = delete;
-  void relation(Dim a, DimRelation, Dim b) override {
-    raise(ErrorKind::NotImplemented, "a gradient depends on whether ", a.str(), " is ", b.str());
+  explicit ReliedSink(ReliedSizes& relied) : relied_(relied), before_(exchange_shape_guard_sink(this)) {}
+  ~ReliedSink() override { exchange_shape_guard_sink(before_); }
+  ReliedSink(const ReliedSink&) = delete;
+  ReliedSink& operator=(const ReliedSink&) = delete;
+  void relation(Dim a, DimRelation relation, Dim b) override {
+    auto is_same = [&](const SizeRelation& each) {
+      return same(each.a, a) && each.relation == relation && same(each.b, b);
+    };
+    if (std::ranges::any_of(relied_.relations, is_same)) return;
+    if (!may_guard(a, b)) raise(ErrorKind::NotImplemented, "a gradient depends on whether ", a.str(), " is ", b.str());
+    relied_.relations.push_back({a, relation, b});
   }
 
  private:
+  bool may_guard(Dim a, Dim b) const {
+    if (relied_.may_guard == nullptr) return false;
+    SymbolList symbols;
+    symbols.add(a);
+    symbols.add(b);
+    return std::ranges::all_of(symbols.symbols(), [&](Dim each) { return relied_.may_guard->find(each) >= 0; });
+  }
+
+  ReliedSizes& relied_;
   ShapeGuardSink* before_;
 };
 
 }  // namespace
 
-GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient) {
-  RefusingSink sink;
+GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient, ReliedSizes& relied) {
+  ReliedSink sink(relied);
   return GradientBuilder(forward, has_gradient).build();
 }
 

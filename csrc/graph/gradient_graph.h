@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "tensor/dim_code.h"
 
 namespace md {
 
@@ -18,8 +19,15 @@ struct GradientGraph {
   std::vector<int> outputs;       // by input of the forward graph: its gradient among the outputs; -1: none arrives
 };
 
+// What gradients rely on of symbolic sizes beyond what follows from their expressions: `relations` hold whenever the
+// graph runs. Where a rule needs another one between symbols of `may_guard`, it is added, for its user to guard.
+struct ReliedSizes {
+  std::vector<SizeRelation> relations;
+  const SymbolList* may_guard = nullptr;
+};
+
 // has_gradient: by output. Raises Error for an op without a derivative, and where a rule needs a number that is known
-// at run time only.
-GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient);
+// at run time only, or a relation that may not be added.
+GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient, ReliedSizes& relied);
 
 }  // namespace md

@@ -93,6 +93,11 @@ inline bool known_equal_if_hinted(Dim a, Dim b) {
 }
 
 enum class DimRelation : uint8_t { Equal, NotEqual, Less, NotLess };
+struct SizeRelation {
+  Dim a;
+  DimRelation relation;
+  Dim b;
+};
 
 // Records relations that a shape rule relied on; installed by a trace that captures symbolic sizes.
 class ShapeGuardSink {

@@ -389,6 +389,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.input_writes = input_writes();
   bind_symbols(region);
   shapes_.add_guards(tracer_.guards());
+  region.sizes = shapes_.sizes();
   region.violations = shapes_.violations(entry_.start().bytecode);
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();

@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "graph/input_write.h"
 #include "guards/guard_set.h"
+#include "guards/guarded_sizes.h"
 #include "snapshot/snapshot.h"
 #include "symbolic/breaks/graph_break.h"
 #include "symbolic/state/call_sites.h"
@@ -54,6 +55,7 @@ struct CapturedRegion {
   uint64_t trace = 0;                    // Tracer::number()
   std::string violations;                // dimensions marked dynamic that are not; empty if there are none
   GuardSet guards;
+  GuardedSizes sizes;  // those whose relations may be guarded
   Snapshot snapshot;
   ExitKind exit = ExitKind::Bailout;
   std::optional<GraphBreak> graph_break;  // set for ExitKind::Break

@@ -84,12 +84,13 @@ ShapeEnv::~ShapeEnv() = default;
 void ShapeEnv::add_may_raise(ValuePtr value) { may_raise_.push_back(std::move(value)); }
 
 Dim ShapeEnv::symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy) {
-  auto known = std::find(places_.begin(), places_.end(), place);
-  if (known != places_.end()) return symbols_.symbols()[static_cast<size_t>(known - places_.begin())];
-  std::string name = str_cat("s", places_.size());
+  std::vector<SizePlace>& places = sizes_.places;
+  auto known = std::find(places.begin(), places.end(), place);
+  if (known != places.end()) return symbols().symbols()[static_cast<size_t>(known - places.begin())];
+  std::string name = str_cat("s", places.size());
   Dim made = place.dim >= 0 ? Dim::symbol(name, hint) : Dim::signed_symbol(name, hint);
-  symbols_.add(made);
-  places_.push_back(place);
+  sizes_.symbols.add(made);
+  places.push_back(place);
   if (policy.mark == DimMark::Dynamic) marked_.push_back({made, place, policy});
   if (policy.min) relation(made, hint < *policy.min ? DimRelation::Less : DimRelation::NotLess, *policy.min);
   if (policy.max) relation(*policy.max, hint > *policy.max ? DimRelation::Less : DimRelation::NotLess, made);
@@ -107,7 +108,7 @@ void ShapeEnv::relation(Dim a, DimRelation relation, Dim b) {
   if (is_unbacked(a) || is_unbacked(b))
     runtime_asserts_.push_back({a, relation, b});
   else
-    relations_.push_back({a, b, relation});
+    relations_.push_back({a, relation, b});
 }
 
 Dim ShapeEnv::unbacked(int64_t hint, bool is_count) {
@@ -125,49 +126,16 @@ bool ShapeEnv::is_unbacked(Dim dim) const {
 }
 
 bool ShapeEnv::reads_elements() const {
-  return std::ranges::any_of(places_, [](const SizePlace& place) { return place.dim == SizePlace::kElement; });
-}
-
-const SizePlace& ShapeEnv::place_of(Dim symbol) const {
-  int at = symbols_.find(symbol);
-  MD_ASSERT(at >= 0, "a symbol of another trace: ", symbol.str());
-  return places_[static_cast<size_t>(at)];
-}
-
-std::vector<SizePlace> ShapeEnv::places_of(const SymbolList& list) const {
-  std::vector<SizePlace> places;
-  for (Dim symbol : list.symbols()) places.push_back(place_of(symbol));
-  return places;
+  return std::ranges::any_of(sizes_.places, [](const SizePlace& place) { return place.dim == SizePlace::kElement; });
 }
 
 std::optional<int64_t> ShapeEnv::fixed(Dim symbol) const {
-  for (const Relation& each : relations_) {
+  for (const SizeRelation& each : relations_) {
     if (each.relation != DimRelation::Equal) continue;
     if (same(each.a, symbol) && !each.b.is_symbolic()) return each.b.value();
     if (same(each.b, symbol) && !each.a.is_symbolic()) return each.a.value();
   }
   return std::nullopt;
-}
-
-void ShapeEnv::add_guards(GuardSet& guards) const {
-  auto add = [&](Dim a, DimRelation relation, Dim b) {
-    SymbolList list;
-    list.add(a);
-    list.add(b);
-    if (list.symbols().size() > kMostSizes) return false;
-    guards.shape(relation, a, b, list, places_of(list));
-    return true;
-  };
-  std::set<std::string> fixed;
-  for (const Relation& each : relations_) {
-    if (add(each.a, each.relation, each.b)) continue;
-    // Too many for one guard: specialise each to its value.
-    SymbolList list;
-    list.add(each.a);
-    list.add(each.b);
-    for (Dim symbol : list.symbols())
-      if (fixed.insert(symbol.str()).second) add(symbol, DimRelation::Equal, symbol.hint());
-  }
 }
 
 std::string ShapeEnv::violations(const Bytecode& bytecode) const {

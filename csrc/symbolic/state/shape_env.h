@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "guards/guarded_sizes.h"
 #include "guards/size_place.h"
 #include "symbolic/values/value.h"
 #include "tensor/dim_code.h"
 
 namespace md {
-
-class GuardSet;
 
 // How the program marked a dimension of a tensor (mark_dynamic and similar).
 enum class DimMark : uint8_t { None, Dynamic, MaybeDynamic, Static };
@@ -42,15 +41,16 @@ class ShapeEnv : public ShapeGuardSink {
   bool reads_elements() const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
-  bool empty() const { return symbols_.symbols().empty(); }
+  bool empty() const { return sizes_.symbols.symbols().empty(); }
   size_t relation_count() const { return known_.size(); }
-  const SymbolList& symbols() const { return symbols_; }
-  const SizePlace& place_of(Dim symbol) const;
+  const SymbolList& symbols() const { return sizes_.symbols; }
+  const GuardedSizes& sizes() const { return sizes_; }
+  const SizePlace& place_of(Dim symbol) const { return sizes_.place_of(symbol); }
   // The number that the symbol was specialised to, if any.
   std::optional<int64_t> fixed(Dim symbol) const;
-  std::vector<SizePlace> places_of(const SymbolList& list) const;
+  std::vector<SizePlace> places_of(const SymbolList& list) const { return sizes_.places_of(list); }
 
-  void add_guards(GuardSet& guards) const;
+  void add_guards(GuardSet& guards) const { sizes_.guard(guards, relations_); }
   // Deferred runtime asserts on unbacked sizes, which no guard can check.
   const std::vector<RuntimeAssert>& runtime_asserts() const { return runtime_asserts_; }
   // The text about dimensions marked dynamic that were specialised; empty if there are none.
@@ -61,18 +61,13 @@ class ShapeEnv : public ShapeGuardSink {
   void add_may_raise(ValuePtr value);
 
  private:
-  struct Relation {
-    Dim a, b;
-    DimRelation relation;
-  };
   struct Marked {
     Dim symbol;
     SizePlace place;
     DimPolicy policy;
   };
-  SymbolList symbols_;
-  std::vector<SizePlace> places_;  // in the order of symbols_
-  std::vector<Relation> relations_;
+  GuardedSizes sizes_;
+  std::vector<SizeRelation> relations_;
   SymbolList unbacked_;
   std::vector<RuntimeAssert> runtime_asserts_;
   std::set<std::string> known_;  // texts of relations_ and runtime_asserts_
