@@ -38,6 +38,7 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
     case TensorCallableKind::StandIn:
     case TensorCallableKind::Rewritten:
     case TensorCallableKind::Constant:
+    case TensorCallableKind::Overrides:
       meaning.function = Py_NewRef(operand.ptr());
       break;
     case TensorCallableKind::Asked:

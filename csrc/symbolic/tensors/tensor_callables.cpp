@@ -291,6 +291,24 @@ ValuePtr call_Constant(Tracer& tracer, const TensorCallable& callable, const Cal
   return tracer.values().constant(callable.function);
 }
 
+// callable.function: the name of the attribute by which a type takes functions over.
+ValuePtr call_Overrides(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  tracer.guards().global_state(*callable.family);
+  auto check = [&](const ValuePtr& value) {
+    PyTypeObject* type = tracer.values().exact_type(value);
+    if (!is_tensor(value) && _PyType_Lookup(type, callable.function) != nullptr)
+      graph_break(BreakReason::unknown_c_function, str_cat(callable.name, " of a ", describe(value)));
+  };
+  for (const ValuePtr& value : args.positional) {
+    check(value);
+    if (auto elements = elements_of(tracer, value))
+      std::ranges::for_each(*elements, check);
+    else if (!is_tensor(value) && type_of(value)->tp_iter != nullptr && type_of(value) != &PyUnicode_Type)
+      graph_break(BreakReason::unknown_c_function, str_cat(callable.name, " of a ", describe(value)));
+  }
+  return tracer.values().boolean(false);
+}
+
 ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   if (!args.is_empty()) raise_here();
   tracer.guards().global_state(*callable.family);

@@ -32,6 +32,10 @@ OTHER_MEANINGS = {
     "gumbel_softmax",
     # In Python, over functions that are captured, its dropout too.
     "multi_head_attention_forward",
+    # Their results share memory, but no history and no count of writes.
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
     # Decompositions that are not unique: torch's library chooses.
     "eig",
     "eigh",
@@ -162,7 +166,7 @@ def answers() -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...
             "has_torch_function_unary",
             "has_torch_function_variadic",
         ),
-        ("Constant", False),
+        ("Overrides", "__torch_function__"),
     )
     yield ("_C",), ("_get_tracing_state",), ("Constant", None)
     yield (
