@@ -107,6 +107,7 @@ ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const 
     }
     return (*elements)[at];
   }
+  if (is_tensor(key)) graph_break(BreakReason::tensor_to_number, str_cat("an index of a ", describe(container)));
   Ref constant = constant_of(tracer, key);
   if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) raise_here();
   if (BorrowedRef size = size_constant(container)) {
