@@ -93,6 +93,9 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->converted_step != 0) return describe_converted(*tensor, recipe);
   if (const GradientRuns::NewLeaf* leaf = tracer_.builder().gradient_runs().new_leaf_of(*tensor))
     end_before(leaf->step, BreakReason::tensor_method, "a leaf that the region makes is kept");
+  // Of an argument the library makes it.
+  if (tracer_.builder().is_leaf_apart(*tensor) && tensor->base->source == nullptr)
+    end_before(tensor->view_step, BreakReason::needs_gradient, "a view that was made without a history is kept");
   recipe.kind = RecipeKind::Output;
   recipe.family = tensor->family;
   recipe.view = view_traits(*tensor);

@@ -140,7 +140,19 @@ StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
   return window_of(tensor).view;
 }
 
+bool GraphBuilder::is_leaf_apart(const TensorValue& tensor) const {
+  if (!tensor.is_made_apart || tensor.views.empty() || tensor.family->recorder == nullptr) return false;
+  if (tensor.has_view(kCutsGradient) || tensor.spec.requires_grad || !is_inexact(tensor.spec.dtype)) return false;
+  return graph_->info(tensor.base->current).spec.requires_grad;
+}
+
 ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
+  if (is_leaf_apart(*tensor) && modes(*tensor->family).records_gradient())
+    graph_break(BreakReason::needs_gradient, "a view that was made without a history");
+  return value_in_graph(tensor);
+}
+
+ValueRef GraphBuilder::value_in_graph(TensorValue* tensor) {
   if (tensor->is_replaced && tensor->spec.requires_grad && modes(*tensor->family).records_gradient())
     graph_break(BreakReason::store_attribute, "a tensor with gradients whose data was replaced in this region");
   if (tensor->base != nullptr && tensor->version != tensor->base->version) {
@@ -173,6 +185,7 @@ void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Nod
   alias->share(base_of(viewed));
   alias->is_replaced = viewed->is_replaced;
   alias->is_made_apart = viewed->is_made_apart || !modes(*viewed->family).records_gradient();
+  alias->view_step = gradient_runs_.step();
   alias->several_step = viewed->several_step;
   if (alias->several_step == 0 && node.op->returns_list()) alias->several_step = gradient_runs_.step();
   alias->views = viewed->views;
@@ -210,7 +223,7 @@ ValueRef GraphBuilder::output_value(TensorValue* tensor) {
   // A view of an input stays a view: the input is written at the exit, after the view was created.
   bool views_input = tensor->base != nullptr && tensor->base->source != nullptr;
   if (views_input && tensor->base->version > 0) return derive(tensor->base->original, *tensor);
-  return graph_value(tensor);
+  return value_in_graph(tensor);
 }
 
 void GraphBuilder::check_apart(const TensorBase& written, const TensorValue& other) {

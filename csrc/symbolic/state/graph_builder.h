@@ -109,6 +109,9 @@ class GraphBuilder {
 
   // --- tensors
   ValueRef graph_value(TensorValue* tensor);
+  // A view, made while nothing was recorded, of what requires grad. The libraries that record operations take it for a
+  // leaf that requires grad, which no graph has.
+  bool is_leaf_apart(const TensorValue& tensor) const;
   const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
   // Makes `alias` result `out` of the view op `node` of `viewed`.
   void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
@@ -139,6 +142,7 @@ class GraphBuilder {
   const GradientRuns& gradient_runs() const { return gradient_runs_; }
 
  private:
+  ValueRef value_in_graph(TensorValue* tensor);
   // A view of a base, in elements of the view.
   struct Window {
     StridedView view;

@@ -117,6 +117,13 @@ Ref fact_argument(Tracer& tracer, const TensorCallable& callable, const ValuePtr
   return Ref::share(tracer.values().identity_of(value));
 }
 
+// As the library describes the tensor.
+TensorSpec seen_spec(Tracer& tracer, const TensorValue& tensor) {
+  TensorSpec spec = tensor.spec;
+  spec.requires_grad = spec.requires_grad || tracer.builder().is_leaf_apart(tensor);
+  return spec;
+}
+
 }  // namespace
 
 // ---- one function for each row of tensor_callables.def ----
@@ -158,7 +165,7 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
   try {
     ValuePtr size = names ? nullptr : symbolic_fact(tracer, *callable.fact, *tensor, plain);
     if (size) return size;
-    Ref result = callable.fact->value(tensor->spec, plain, names.get());
+    Ref result = callable.fact->value(seen_spec(tracer, *tensor), plain, names.get());
     return tracer.values().constant(object_in(*tensor->family, result));
   } catch (const Error&) {
     refuse_arguments(*tensor->family, callable.name);
@@ -375,7 +382,8 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
       // What the program decides by a count of elements at a mask, say, is specialised to it.
       if (!tracer.shapes().is_unbacked(tensor->spec.numel()))
         if (ValuePtr size = symbolic_fact(tracer, *attribute.fact, *tensor, {})) return size;
-      return tracer.values().constant(object_in(*tensor->family, attribute.fact->value(tensor->spec, {}, nullptr)));
+      return tracer.values().constant(
+          object_in(*tensor->family, attribute.fact->value(seen_spec(tracer, *tensor), {}, nullptr)));
     case TensorAttribute::Kind::View:
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
     case TensorAttribute::Kind::StandIn:

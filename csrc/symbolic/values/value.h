@@ -164,6 +164,7 @@ struct TensorValue : Value {
     return std::ranges::any_of(views, [trait](const ViewStep& step) { return step.row->has(trait); });
   }
   bool is_made_apart = false;  // a view that was made without a history
+  int64_t view_step = 0;       // the trace step that made it, if it is a view
   int64_t several_step = 0;    // the trace step that made it, or what it is a view of, as one of several views; 0: none
   int version = 0;             // of the base, when ref was derived
   TensorSpec spec;
