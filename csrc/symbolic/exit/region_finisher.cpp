@@ -23,6 +23,7 @@ namespace md {
 // Symbols that are not sizes of a graph input become inputs of their own. If every symbol was specialised to a number,
 // the graph is rewritten with the numbers.
 void RegionFinisher::bind_symbols(CapturedRegion& region) {
+  region.sizes = shapes_.sizes();
   SymbolList symbols = symbols_of(tracer_.graph());
   if (symbols.symbols().empty()) return;
   std::vector<int64_t> numbers;
@@ -389,7 +390,6 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.input_writes = input_writes();
   bind_symbols(region);
   shapes_.add_guards(tracer_.guards());
-  region.sizes = shapes_.sizes();
   region.violations = shapes_.violations(entry_.start().bytecode);
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();

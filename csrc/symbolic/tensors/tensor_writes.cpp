@@ -42,8 +42,8 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
 }
 
 [[noreturn]] void end_before_views(Tracer& tracer, const std::string& op, const TensorValue& target) {
-  tracer.end_before(target.several_step,
-                    {BreakReason::tensor_write, op + " of a view that has a history of its own", "", {}, ""});
+  GraphBreak found{BreakReason::tensor_write, op + " of a view that has a history of its own", "", {}, ""};
+  throw RestartSignal{target.several_step, std::move(found), tracer.frames().innermost().policy};
 }
 
 // Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code

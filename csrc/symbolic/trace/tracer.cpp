@@ -215,10 +215,6 @@ void Tracer::end_before_instruction(GraphBreak found, bool in_generator) {
   throw again;
 }
 
-void Tracer::end_before(int64_t step, GraphBreak found) {
-  throw RestartSignal{step, std::move(found), frames_.innermost().policy};
-}
-
 void Tracer::end_silently_before(int64_t step) {
   throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
 }

@@ -87,9 +87,7 @@ class Tracer {
   int64_t count_item() { return ++items_taken_; }
 
   // --- how it ends
-  // Ends the region before this step, which the driver executes, for a break that a later step meets.
-  [[noreturn]] void end_before(int64_t step, GraphBreak found);
-  // The same; nothing is logged.
+  // Ends the region before this step, which the driver executes; nothing is logged.
   [[noreturn]] void end_silently_before(int64_t step);
   // The same before the pending instruction, below which an exception is raised that only the interpreter knows.
   [[noreturn]] void end_silently_before(const RaiseSignal& signal);
