@@ -68,7 +68,7 @@ bool may_merge(const Node& node) {
 }  // namespace
 
 bool merge_common_subexpressions(Graph& graph) {
-  std::vector<bool> escapes = graph.escaping();
+  std::vector<bool> escapes = graph.escaping(), written = written_creations(graph);
   std::vector<Node*> replacement(graph.nodes().size(), nullptr);
   std::unordered_multimap<size_t, Node*> seen;
   seen.reserve(graph.nodes().size());
@@ -79,7 +79,7 @@ bool merge_common_subexpressions(Graph& graph) {
         if (Node* other = replacement[static_cast<size_t>(value.node->index)]) value.node = other;
       });
     }
-    if (!may_merge(*node)) continue;
+    if (!may_merge(*node) || written[static_cast<size_t>(node->index)]) continue;
     size_t hash = hash_node(*node);
     auto [first, last] = seen.equal_range(hash);
     while (first != last && !equal_nodes(*first->second, *node)) ++first;

@@ -1,5 +1,5 @@
-// Runs ops whose operands are all constants once, here. A node whose storage escapes is kept:
-// each run must return a new tensor.
+// Runs ops whose operands are all constants once, here. A node whose storage escapes is kept: each run must return a new
+// tensor. So is one that is written in place.
 #include <algorithm>
 
 #include "graph/failing_ops.h"
@@ -51,12 +51,13 @@ bool fold(Node& node) {
 }  // namespace
 
 bool fold_constants(Graph& graph) {
-  std::vector<bool> escapes = graph.escaping();
+  std::vector<bool> escapes = graph.escaping(), written = written_creations(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     // An exception that it meets must be met at each run.
     if (graph.watches_float_flags() && may_raise_float_flags(*node)) continue;
-    if (!escapes[static_cast<size_t>(node->index)] && may_fold(*node)) changed |= fold(*node);
+    size_t index = static_cast<size_t>(node->index);
+    if (!escapes[index] && !written[index] && may_fold(*node)) changed |= fold(*node);
   }
   return changed;
 }

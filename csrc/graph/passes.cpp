@@ -42,6 +42,16 @@ bool may_rewire(const Node& node, size_t operand) {
   return !is_op(node, OpKind::HostCall) && (operand > 0 || !is_op(node, OpKind::Write));
 }
 
+std::vector<bool> written_creations(const Graph& graph) {
+  std::vector<bool> written(graph.nodes().size(), false);
+  for (const auto& node : graph.nodes()) {
+    if (!is_op(*node, OpKind::Write) || node->operands.empty()) continue;
+    const auto* self = std::get_if<ValueRef>(&node->operands[0]);
+    if (self != nullptr && is_op(*self->node, OpKind::Creation)) written[static_cast<size_t>(self->node->index)] = true;
+  }
+  return written;
+}
+
 std::span<const Pass> passes() { return kPasses; }
 
 bool has_effects(const Graph& graph) {

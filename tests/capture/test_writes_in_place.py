@@ -380,6 +380,23 @@ def test_a_fill_that_nobody_sees_is_left_out(program, fill):
         assert all(md.equal(ours, theirs) for ours, theirs in together)
 
 
+@pytest.mark.parametrize("size", [3, 2 * HALF])
+def test_new_tensors_are_written_in_place(size):
+    """Those of a few elements are no constants of the graph, and equal ones not one value: none is copied for a write."""
+
+    def f(x):
+        y, z = md.zeros(size), md.zeros(size)
+        y[0], y[2], z[1] = x[0] + 1, x[1] - 3, x[2] * 2
+        return y, (z + x).exp()
+
+    md._dynamo.reset()
+    x = md.rand(size)
+    steps = [step.text for step in plan_of(f, x).steps]
+    assert not [step for step in steps if "scatter" in step], steps
+    for _ in range(3):
+        assert all(md.equal(ours, theirs) for ours, theirs in zip(md.compile(f)(x), f(x), strict=True))
+
+
 # ---- sizes that change
 
 # Lines over x, y and w (as above, but of any length from 5 on) and a position k.
