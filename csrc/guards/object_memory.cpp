@@ -98,6 +98,7 @@ class SpentResults {
     return {};
   }
   void keep(Tensor result) {
+    if (result->storage()->read_only()) return;
     Tensor spent = without_owner(std::move(result));
     if (spent.defined()) spent_[next_++ % spent_.size()] = std::move(spent);
   }
@@ -174,7 +175,7 @@ Tensor without_owner(Tensor tensor) {
   if (!tensor.is_sole()) return {};
   const StoragePtr& storage = tensor->storage();
   auto* owner = static_cast<PyObject*>(storage->context_of(release_owner));
-  if (owner == nullptr || storage->read_only()) return {};
+  if (owner == nullptr) return {};
   tensor.move_to(nullptr, nullptr);
   Py_DECREF(owner);
   return tensor;

@@ -9,7 +9,8 @@ Tensor ReusedTensor::take(const TensorFamily& family, BorrowedRef object) {
   TensorView view;
   if (!family.read(object, view)) return {};
   Tensor kept = std::move(kept_);
-  bool fits = kept.defined() && is_alike(view_of(*kept.impl()), view) && family.is_writable(object);
+  bool fits = kept.defined() && is_alike(view_of(*kept.impl()), view) &&
+              family.is_writable(object) != kept->storage()->read_only();
   return fits ? tensor_over_again(std::move(kept), object, view.data) : tensor_over(object, view);
 }
 
