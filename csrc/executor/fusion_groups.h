@@ -25,12 +25,14 @@ struct Group {
   bool is_laid_out = false;          // the second node of an Anchor group lays its result out: the anchor computes that
   DimVec sizes = {};                 // iteration space of a Pointwise or Anchor group
   bool folds_rows = false;           // a Pointwise group that contains reductions over the last dim
-  // Of an Attention group: the scores, the softmax, the product with the weights. Of a ChosenRows group:
-  // the group without its gathers.
+  // Of an Attention group: the scores, the softmax, the product with the weights. Of a ChosenRows group: the group
+  // without its gathers. Of a Pointwise group: its rolls, and itself without them.
   std::vector<Group> parts = {};
   // A ChosenRows group is a loop that reads the rows selected by these, and adds them up where this one does.
   std::vector<const Node*> gathers = {};
   const Node* sums = nullptr;
+  // Rolls whose operands a Pointwise group's loop reads in the order of their results.
+  std::vector<const Node*> turned = {};
 };
 
 // Whether the group's step is a loop over its elements, not a kernel.

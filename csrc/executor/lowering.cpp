@@ -12,6 +12,7 @@
 #include "executor/loops/fused_pointwise.h"
 #include "executor/loops/gather_rows.h"
 #include "executor/loops/row_reductions.h"
+#include "executor/loops/turned_operands.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
@@ -224,7 +225,7 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     steps.push_back(std::move(step));
     return;
   }
-  if (group.kind == GroupKind::Attention || group.kind == GroupKind::ChosenRows) {
+  if (group.kind == GroupKind::Attention || group.kind == GroupKind::ChosenRows || !group.turned.empty()) {
     for (const Group& part : group.parts) lower_group(part, context, steps);
     return;
   }
@@ -362,6 +363,7 @@ void add_write_backs(LoweringContext& context, std::vector<LoweredStep>& steps) 
 std::vector<const Node*> nodes_of(const Group& group) {
   std::vector<const Node*> nodes = group.nodes;
   nodes.insert(nodes.end(), group.gathers.begin(), group.gathers.end());
+  nodes.insert(nodes.end(), group.turned.begin(), group.turned.end());
   if (group.sums != nullptr) nodes.push_back(group.sums);
   return nodes;
 }
@@ -402,6 +404,7 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   std::vector<Group> groups = group_nodes(graph, places, {context.users, context.escapes}, kRules);
   join_attention(groups, context);
   join_chosen_rows(groups, context);
+  join_turned(groups, context);
   WritePlacement placement(graph, places, groups, write_chains(graph, places, writes, escapes), escapes, sized.get());
   context.writes = &placement;
   placement.take_over_bases();

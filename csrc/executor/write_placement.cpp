@@ -15,6 +15,7 @@ template <typename F>
 void for_each_node(const Group& group, F&& f) {
   for (const Node* node : group.nodes) f(*node);
   for (const Node* node : group.gathers) f(*node);
+  for (const Node* node : group.turned) f(*node);
   if (group.sums != nullptr) f(*group.sums);
 }
 
@@ -360,8 +361,11 @@ std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node
         (writes_view(*each->op) || is_op(*each, OpRole::Copy)) && written != nullptr && written->node == &node;
     if (writes && (writer != nullptr || reads != 1)) return std::nullopt;
     if (writes) writer = each;
-    // Loops read with any strides.
-    bool is_plain = writes || (step_of(*each) >= 0 && is_loop(groups_[static_cast<size_t>(step_of(*each))]));
+    // Loops read with any strides; where one cannot be built, a roll is a kernel.
+    auto is_in_loop = [](const Group& group, const Node* node) {
+      return is_loop(group) && std::ranges::find(group.turned, node) == group.turned.end();
+    };
+    bool is_plain = writes || (step_of(*each) >= 0 && is_in_loop(groups_[static_cast<size_t>(step_of(*each))], each));
     if (!is_plain) return std::nullopt;
     if (!writes) last_read = std::max(last_read, step_of(*each));
   }

@@ -1,5 +1,5 @@
-// Runs ops whose operands are all constants once, here. A node whose storage escapes is kept: each run must return a new
-// tensor. So is one that is written in place.
+// Runs ops whose operands are all constants once, here. A node whose storage escapes is kept: each run must return a
+// new tensor. So is one that is written in place.
 #include <algorithm>
 
 #include "graph/failing_ops.h"

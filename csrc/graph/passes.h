@@ -31,8 +31,8 @@ bool has_effects(const Graph& graph);
 // Whether a pass may have an operand read an equal value: Python code may observe the operands of a host call, and what
 // is written to stays the value, or the copy, that the program made.
 bool may_rewire(const Node& node, size_t operand);
-// By node index: new tensors that a write begins with. The write is made in their memory if each run makes them anew, and
-// nothing else is that tensor.
+// By node index: new tensors that a write begins with. The write is made in their memory if each run makes them anew,
+// and nothing else is that tensor.
 std::vector<bool> written_creations(const Graph& graph);
 
 bool eliminate_dead_code(Graph& graph);

@@ -57,6 +57,7 @@ GENERATORS = {
     "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),
     "row_loops": Generator("test_plan_row_reductions", check="check_drawn"),
     "indexed_rows": Generator("test_plan_indexed_rows", check="check_drawn"),
+    "rolls": Generator("test_plan_rolls", check="check_drawn"),
     "machine_code": Generator("test_machine_code", check="check_drawn"),
     "torch_gradients": Generator("test_torch_gradients_drawn", check="check_drawn", needs="torch", checked=False),
     "torch_steps": Generator("test_torch_steps_drawn", check="check_drawn", needs="torch", checked=False),

@@ -10,6 +10,7 @@
 #include "executor/loops/loop_group.h"
 #include "executor/loops/loop_iteration.h"
 #include "executor/loops/loop_memory.h"
+#include "executor/loops/turned_operands.h"
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
 
@@ -37,6 +38,7 @@ class LoopBuilder {
     if (program().register_count + static_cast<int64_t>(ops_.nodes().size()) * (ops_.steps() + 1) > kMaxLoopRegisters)
       return failed("too many operands");
     if (!order()) return failed("what it reads does not lie by rows");
+    if (!turn_inputs()) return failed("what it reads rolled is traversed in another order");
     keep_planned();
     if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
@@ -88,6 +90,20 @@ class LoopBuilder {
     int lead = group_.sums != nullptr ? row_dims(*group_.sums)
                                       : as_row_gather(*group_.gathers[0])->index.node->outs[0].spec.rank();
     return !is_unrolled() && choose_row_iteration(program(), ops_.loop_sizes(), lead, ops_.by_rows(), row_strides_);
+  }
+
+  // Results of rolls, which the order has been chosen for, become their operands.
+  bool turn_inputs() {
+    for (Stream& stream : program().inputs) {
+      const Node* roll = ops_.turned_of(stream.value);
+      if (roll == nullptr) continue;
+      if (stream.access != StreamAccess::Linear) return false;
+      stream.access = StreamAccess::Turned;
+      stream.value = context_.places.number(*turned_operand(*roll));
+      stream.turn = static_cast<int>(program().turns.size());
+      program().turns.push_back(turn_of(*roll, place(stream.value).spec));
+    }
+    return true;
   }
 
   int new_register() { return program().register_count++; }
@@ -501,7 +517,8 @@ class LoopBuilder {
   }
 
   std::string describe() const {
-    std::string text = group_.nodes.size() == 1 ? "loop " : "fused loop ";
+    std::string text = group_.nodes.size() + group_.turned.size() == 1 ? "loop " : "fused loop ";
+    for (const Node* roll : group_.turned) text += roll->op->name + ", ";
     for (size_t i = 0; i < group_.nodes.size(); ++i) text += (i > 0 ? ", " : "") + group_.nodes[i]->op->name;
     text += " ->";
     for (const Node* node : group_.nodes) {

@@ -20,6 +20,7 @@ LoopGroup::LoopGroup(const Group& group, LoweringContext& context) : group_(grou
       computed_.push_back(node);
     }
   }
+  for (const Node* node : group.turned) turned_of_[number(node)] = node;
   choose_order();
 }
 
@@ -28,6 +29,11 @@ std::vector<int64_t> LoopGroup::loop_sizes() const { return loop_extents(sizes()
 const Node* LoopGroup::gather_of(int value) const {
   auto found = gather_of_.find(value);
   return found == gather_of_.end() ? nullptr : found->second;
+}
+
+const Node* LoopGroup::turned_of(int value) const {
+  auto found = turned_of_.find(value);
+  return found == turned_of_.end() ? nullptr : found->second;
 }
 
 bool LoopGroup::contains(const Operand& operand) const {

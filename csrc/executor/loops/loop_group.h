@@ -32,6 +32,8 @@ class LoopGroup {
   bool contains(const Operand& operand) const;
   // The gather whose result this value is, if its rows are read in place; else null.
   const Node* gather_of(int value) const;
+  // The roll whose result it is, if its operand is read in place; else null.
+  const Node* turned_of(int value) const;
 
   const Place& place(int value) const { return context_.places.layout().places[static_cast<size_t>(value)]; }
   int number(const Node* node) const { return context_.places.number({const_cast<Node*>(node), 0}); }
@@ -52,6 +54,7 @@ class LoopGroup {
   std::vector<const Node*> computed_;  // of the group, computed by the loop
   std::vector<const Node*> nodes_;
   std::unordered_map<int, const Node*> gather_of_;  // by value
+  std::unordered_map<int, const Node*> turned_of_;  // by value
 };
 
 }  // namespace md

@@ -25,6 +25,7 @@ enum class StreamAccess : uint8_t {
   Strided,    // constant stride inside a row: copied to a tile first (results: from it)
   Walked,     // short rows: copied element by element across row ends
   Chosen,     // an indexed row per row of the loop: LoopProgram::choices
+  Turned,     // in the order of a roll's result, Linear: copied to a tile first, LoopProgram::turns
 };
 
 // The index that selects a tensor row for each row of the loop.
@@ -35,21 +36,29 @@ struct RowChoice {
 };
 inline constexpr size_t kMaxRowChoices = 8;
 
+// How the elements of a roll's result, in their order, follow from those of its operand.
+struct Turn {
+  std::vector<int64_t> sizes, strides;  // of the operand, by dim
+  std::vector<int64_t> shifts;          // from 0 to the size: what is moved past the last element comes first
+};
+
 // A tensor read or written by the loop.
 struct Stream {
   int value = -1;
   int reg = -1;
   StreamAccess access = StreamAccess::Linear;
-  int64_t tile_offset = 0;  // Strided and Walked: byte offset of its tile in scratch memory
+  int64_t tile_offset = 0;  // of a copied one: byte offset of its tile in scratch memory
   uint8_t item_size = 4;
   int choice = -1;                    // Chosen: index into LoopProgram::choices
+  int turn = -1;                      // Turned: index into LoopProgram::turns
   bool follows = false;               // addressed by machine code relative to another stream
   int64_t offset = 0;                 // of its first element from the value's first element, in elements
   std::vector<int64_t> strides = {};  // in elements, by dimension of the loop
 };
 
 inline bool is_copied(const Stream& stream) {
-  return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked;
+  return stream.access == StreamAccess::Strided || stream.access == StreamAccess::Walked ||
+         stream.access == StreamAccess::Turned;
 }
 
 // A stream whose row is packed when a run starts.
@@ -105,6 +114,7 @@ struct LoopProgram {
   std::vector<Stream> outputs;
   std::vector<LoopScalar> scalars;
   std::vector<RowChoice> choices;  // indexed rows: `sizes` are then the rows and their length
+  std::vector<Turn> turns;
   std::vector<PackedRow> packs;
   int64_t packed_bytes = 0;
   std::vector<std::pair<int, int64_t>> scratch;  // intermediates: register, byte offset in scratch memory

@@ -254,6 +254,9 @@ class TileRunner {
       case StreamAccess::Walked:
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
+      case StreamAccess::Turned:
+        at = tile_of(stream);
+        return turn(stream, row * program_.row_length + column, n, at);
     }
   }
 
@@ -337,6 +340,40 @@ class TileRunner {
   static int64_t byte_step(const Stream& stream) { return stream.strides.back() * stream.item_size; }
 
   std::byte* tile_of(const Stream& stream) { return at_.scratch() + stream.tile_offset; }
+
+  // Copies n elements of a roll's result from the one numbered `start` on to a tile, in runs along the last dim.
+  void turn(const Stream& stream, int64_t start, int64_t n, std::byte* tile) {
+    const Turn& turn = program_.turns[static_cast<size_t>(stream.turn)];
+    size_t last = turn.sizes.size() - 1;
+    std::array<int64_t, kMaxLoopRank> index, from;  // in the result, and in the operand
+    int64_t rest = start, offset = 0;
+    for (size_t d = last + 1; d-- > 0; rest /= turn.sizes[d]) {
+      index[d] = rest % turn.sizes[d];
+      from[d] = index[d] - turn.shifts[d] + (index[d] < turn.shifts[d] ? turn.sizes[d] : 0);
+      offset += from[d] * turn.strides[d];
+    }
+    while (n > 0) {
+      int64_t run = std::min({n, turn.sizes[last] - index[last], turn.sizes[last] - from[last]});
+      copy_items(stream.item_size, at_.base(stream.reg) + offset * stream.item_size,
+                 turn.strides[last] * stream.item_size, tile, stream.item_size, run);
+      tile += run * stream.item_size;
+      n -= run;
+      index[last] += run;
+      from[last] += run;
+      offset += run * turn.strides[last];
+      for (size_t d = last;; --d) {
+        if (from[d] == turn.sizes[d]) {
+          offset -= turn.sizes[d] * turn.strides[d];
+          from[d] = 0;
+        }
+        if (index[d] < turn.sizes[d] || d == 0) break;
+        index[d] = 0;
+        ++index[d - 1];
+        ++from[d - 1];
+        offset += turn.strides[d - 1];
+      }
+    }
+  }
 
   // Copies n elements from iteration index `start` on to or from a tile, in runs along the last dimension.
   template <bool load>
