@@ -151,10 +151,12 @@ bool is_same_view(const Tensor& a, const Tensor& b) {
 }
 
 bool has_expanded_dim(const TensorSpec& spec) {
+  bool repeats = false;
   for (int i = 0; i < spec.rank(); ++i) {
-    if (same(spec.strides[i], Dim(0)) && known_less(1, spec.sizes[i])) return true;
+    if (same(spec.sizes[i], Dim(0))) return false;
+    repeats = repeats || (same(spec.strides[i], Dim(0)) && known_less(1, spec.sizes[i]));
   }
-  return false;
+  return repeats;
 }
 
 bool is_dense(const TensorSpec& spec) {

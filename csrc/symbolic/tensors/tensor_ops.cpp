@@ -540,6 +540,9 @@ class OpCapture {
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
+      // NumPy, say, has a loop for these dtypes, as their promotion has shown.
+      if (error.kind() == ErrorKind::NotImplemented && family_->takes_numbers && row_->pointwise >= 0)
+        graph_break(BreakReason::tensor_operands, error.what());
       raise_here(error.what());  // the op would raise at run time: left to the interpreter
     }
   }

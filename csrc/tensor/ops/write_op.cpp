@@ -46,7 +46,7 @@ std::string_view scalar_type_name(DType dtype) {
 bool can_write(DType from, DType to) { return row(from).category <= row(to).category; }
 
 void require_elements_apart(const OpRow& op, const Tensor& target) {
-  if (target->numel() == 0 || !has_expanded_dim(target.spec())) return;
+  if (!has_expanded_dim(target.spec())) return;
   raise_op(ErrorKind::Runtime, op.name,
            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
            "location. Please clone() the tensor before performing the operation.");

@@ -123,6 +123,13 @@ bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides)
   return true;
 }
 
+// How many steps there are in a distance, the last one perhaps in part. The step may be the largest number.
+static Dim steps_within(Dim distance, int64_t step) {
+  if (step == 1) return distance;
+  if (!distance.is_symbolic()) return Dim((distance.value() - 1) / step + 1);
+  return floor_divide(distance + Dim(step - 1), step);
+}
+
 // With a negative step: from `start` down to the place after `stop`, which is -1 where it is omitted.
 static std::pair<Dim, Dim> slice_range_back(Dim extent, std::optional<Dim> start, std::optional<Dim> stop,
                                             int64_t step) {
@@ -137,8 +144,7 @@ static std::pair<Dim, Dim> slice_range_back(Dim extent, std::optional<Dim> start
   Dim begin = clip(start, extent - 1), end = clip(stop, -1);
   bool is_whole = !start && !stop;
   if (is_whole ? same(extent, Dim(0)) : !known_less(end, begin)) return {0, 0};
-  Dim length = begin - end;
-  return {begin, step == -1 ? length : floor_divide(length + Dim(-step - 1), -step)};
+  return {begin, steps_within(begin - end, -step)};
 }
 
 std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optional<Dim> stop, int64_t step) {
@@ -160,7 +166,7 @@ std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optio
   if (same(begin, Dim(0)) && step == 1)
     return known_less(end, 0) ? std::pair<Dim, Dim>{begin, 0} : std::pair{begin, end};
   if (!known_less(begin, end)) return {begin, 0};
-  return {begin, step == 1 ? end - begin : floor_divide(end - begin + Dim(step - 1), step)};
+  return {begin, steps_within(end - begin, step)};
 }
 
 }  // namespace md

@@ -423,8 +423,12 @@ void slice_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   auto [begin, length] = slice_range(spec.sizes[dim], optional_dim_arg(call, 2), optional_dim_arg(call, 3), step);
   Dim offset = begin * spec.strides[dim];
   spec.sizes[dim] = length;
-  // As in NumPy: none is negative for the sake of nothing.
-  if (step > 0 || !same(length, Dim(0))) spec.strides[dim] = spec.strides[dim] * Dim(step);
+  // As in NumPy: none is negative for the sake of nothing. Of one element the step does not matter, which may be too
+  // large for a stride.
+  bool has_stride = !length.is_symbolic() && !spec.strides[dim].is_symbolic();
+  int64_t stride = 0;
+  bool is_idle = has_stride && length.value() < 2 && __builtin_mul_overflow(spec.strides[dim].value(), step, &stride);
+  if (!is_idle && (step > 0 || !same(length, Dim(0)))) spec.strides[dim] = spec.strides[dim] * Dim(step);
   push_view(outs, std::move(spec), offset);
 }
 

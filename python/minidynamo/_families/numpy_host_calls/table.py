@@ -107,20 +107,20 @@ def _check_written(function: Any, name: str, args: tuple[Any, ...], kwargs: dict
         if len(args) != function.nin or not kwargs.keys() <= {"dtype", "casting"}:
             refuse(name, "with other arguments than its operands")
         return
-    positions = _written_positions(function)
-    if any(args[at] not in (None, False) for at in positions if at < len(args)):
-        refuse(name, "with out=")
-    if any(kwargs.get(word) not in (None, False) for word in _WRITTEN):
+    given = [args[at] for at in _written_positions(function) if at < len(args)]
+    given += [kwargs.get(word) for word in _WRITTEN]
+    if any(value is not None and value is not False for value in given):
         refuse(name, "with out=")
 
 
 @functools.cache
 def _written_positions(function: Any) -> list[int]:
     try:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [names.index(word) for word in _WRITTEN if word in names]
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [at for at, each in enumerate(parameters) if each.name in _WRITTEN and each.kind in by_position]
 
 
 def _example(value: Any, known: dict[int, Any]) -> Any:

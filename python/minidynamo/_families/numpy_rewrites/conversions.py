@@ -17,12 +17,16 @@ TABLE.extend(Rewrite(path, getattr(numpy, path)._implementation, "Rewritten") fo
 
 
 @rewrites("divmod")
-def divmod_of(x1: Any, x2: Any, /) -> Any:
+def divmod_of(x1: Any, x2: Any, /, *out: Any, **options: Any) -> Any:
+    if out or options:
+        decline("divmod with more than operands")
     return numpy.floor_divide(x1, x2), numpy.remainder(x1, x2)
 
 
 @rewrites("float_power")
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: Any, x2: Any, /, *out: Any, **options: Any) -> Any:
+    if out or options:
+        decline("float_power with more than operands")
     if not isinstance(x1, numpy.ndarray) or x1.dtype.kind not in "iuf" or isinstance(x2, (bool, numpy.generic)):
         decline("float_power of such operands")
     power = x2.astype(numpy.float64) if isinstance(x2, numpy.ndarray) else float(x2)

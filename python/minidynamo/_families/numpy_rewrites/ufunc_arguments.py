@@ -97,6 +97,8 @@ def call(
         decline("a ufunc with such a mask")
     result = ufunc(*[_where(each, where) for each in operands])
     _require_room(result, out)
+    if result.dtype != out.dtype:
+        decline("a ufunc with where and an out of another dtype, whose elements NumPy casts, too")
     numpy.copyto(out, result, casting="unsafe", where=where)
     return out
 

@@ -36,6 +36,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if places.dtype is not minidynamo.int64:
         decline("put at such places")
     if isinstance(v, (list, tuple)):
+        if not v:
+            decline("put of nothing")
         v = minidynamo.stack([as_element(each, target.dtype, "put") for each in v])
     if isinstance(v, Tensor):
         if v.dtype is not target.dtype or v.numel() != places.numel():

@@ -88,6 +88,8 @@ def _labels(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str]
 def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
     if out is not None or not operands:
         decline("einsum with out")
+    if optimize is not False:
+        decline("einsum by products of matrices, whose results lie in another order")
     terms, result = _labels(subscripts, operands)
     values = [array_of(each, "einsum") for each in operands]
     dtype = values[0].dtype

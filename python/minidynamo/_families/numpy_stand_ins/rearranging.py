@@ -90,6 +90,8 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     wanted = dtype_of(dtype, takes_complex=True)
     if wanted is minidynamo.bool and values.dtype is not minidynamo.bool:
         decline("view of bytes as bools")
+    if values.numel() == 0 and wanted.itemsize != values.itemsize:
+        decline("view of nothing in another width, for which no strides are wrong")
     return values[:] if wanted is values.dtype else values.view(wanted)
 
 

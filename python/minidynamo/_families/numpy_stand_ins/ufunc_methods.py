@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FEW = 512
+_OF_ORDER = (REDUCTIONS["maximum"], REDUCTIONS["minimum"])
 
 
 def _running_maximum(a: Any, axis: Any, dtype: Any = None, out: Any = None) -> Any:
@@ -75,6 +76,8 @@ def reduce(
     function = _reduced.get(self)
     if function is None:
         decline("reduce of this ufunc")
+    if isinstance(array, Tensor) and array.is_complex() and function in _OF_ORDER:
+        decline("the order of complex numbers")
     options = {name: value for name, value in (("dtype", dtype), ("initial", initial)) if value is not None}
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
