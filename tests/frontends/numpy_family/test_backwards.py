@@ -234,8 +234,7 @@ NOT_CAPTURED |= {"flip twice the same", "flip wrong axis", "rot90 of one axis"}
 @pytest.mark.parametrize("program", sorted(READS.keys() - NOT_CAPTURED))
 @pytest.mark.parametrize("array", ["square", "all backwards", "columns backwards"])
 def test_reads_are_captured(program, array):
-    # NumPy takes a step whose stride has no number here.
-    assert is_captured(READS[program], [ARRAYS[array]]) == (program != "huge step")
+    assert is_captured(READS[program], [ARRAYS[array]])
 
 
 @pytest.mark.parametrize("program", WRITES, ids=lambda program: program.__name__)
