@@ -6,6 +6,7 @@ import everyday_images  # noqa: F401
 import everyday_integers  # noqa: F401
 import everyday_numerics  # noqa: F401
 import everyday_signals  # noqa: F401
+import everyday_structures  # noqa: F401
 import pytest
 from everyday import PROGRAMS, drawn
 
