@@ -374,7 +374,7 @@ LEFT = {
     "bincount": [0],
     "sets": [5, 11],
     "convolve": [7],
-    "products": [2],
+    "products": [2, 10],
     "pad": [11, 12, 13, 14],
     "delete": [3, 4, 8, 9],
     "places": [4, 9, 18, 21],
