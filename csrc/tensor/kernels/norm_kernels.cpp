@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/column_blocks.h"
 #include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/kernels/softmax_columns.h"
@@ -99,11 +100,18 @@ double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, do
   return std::pow(total, 1 / order);
 }
 
-// The 2-norm of contiguous floats, in float where their squares are in its range.
-double float_norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result) {
+// The 2-norm of floats, in float where their squares are in its range.
+double float_norm_of(const ReductionSpace& space, ConvertLoop load, ConvertLoop to_float, int64_t result) {
   constexpr double kLeast = 1e-30;
-  const auto* elements = reinterpret_cast<const float*>(space.result_data(result));
-  double squares = loops().f32.squares(elements, space.length(), 0);
+  bool is_float = space.input()->dtype() == DType::float32;
+  double squares = 0;
+  if (is_float && space.inner().is_dense(0)) {
+    const auto* elements = reinterpret_cast<const float*>(space.result_data(result));
+    squares = loops().f32.squares(elements, space.length(), 0);
+  } else {
+    for_float_tiles(space, to_float, is_float, result,
+                    [&](const float* values, int64_t n) { squares += loops().f32.squares(values, n, 0); });
+  }
   return squares < kLeast || !std::isfinite(squares) ? norm_of(space, load, result, 2) : std::sqrt(squares);
 }
 
@@ -189,10 +197,13 @@ void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
       softmax_columns(columns, stretch_of(outs[0], first, count), 0, ColumnResult::LogSumExp);
     });
   }
-  bool is_one = std::ranges::count(reduced, true) == 1 && is_floating(self->dtype());
-  if (is_one && softmax_columns(self, outs[0], static_cast<int>(dim - reduced.begin()), ColumnResult::LogSumExp))
-    return;
-  ReductionSpace space(self, reduced);
+  if (std::ranges::count(reduced, true) == 1 && is_floating(self->dtype())) {
+    int place = static_cast<int>(dim - reduced.begin());
+    if (softmax_columns(self, outs[0], place, ColumnResult::LogSumExp)) return;
+    Tensor out = with_reduced_dim(outs[0], place, self->rank());
+    if (ColumnBlocks::pay(self, out, place)) return softmax_blocks(self, out, place, ColumnResult::LogSumExp);
+  }
+  ReductionSpace space(self, reduced, ReductionSpace::Order::OfMemory);
   if (self->dtype() != DType::float64) return logsumexp_in_float(space, self->dtype(), outs[0]);
   ConvertLoop load = to_double(self->dtype());
   for_results(space, outs[0], 4.0, [&](int64_t result) {
@@ -234,13 +245,15 @@ void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
       norms_of_columns(space, order, stretch_of(outs[0], first, space.results()));
     });
   }
-  ReductionSpace space(self, reduced);
+  ReductionSpace space(self, reduced, ReductionSpace::Order::OfMemory);
   ConvertLoop load = to_double(self->dtype());
   // The norm of one element is its magnitude; a power of it may overflow.
   if (space.length() == 1 && order != 0) order = 1;
   if (takes_columns(space, order)) return norms_of_columns(space, order, outs[0]);
-  if (order == 2 && self->dtype() == DType::float32 && space.inner().is_dense(0)) {
-    return for_results(space, outs[0], 0.2, [&](int64_t result) { return float_norm_of(space, load, result); });
+  if (order == 2 && is_floating(self->dtype()) && self->dtype() != DType::float64) {
+    ConvertLoop to_float = loops().convert[static_cast<int>(self->dtype())][static_cast<int>(DType::float32)];
+    return for_results(space, outs[0], 0.2,
+                       [&](int64_t result) { return float_norm_of(space, load, to_float, result); });
   }
   for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
 }

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "tensor/dtype_dispatch.h"
+#include "tensor/kernels/column_blocks.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -95,6 +96,7 @@ void run_plain(const Tensor& self, int64_t length, int64_t step, std::span<Tenso
                });
 }
 
+// Where the dtype is one of numbers that are compared.
 template <typename Better>
 bool is_run_plain(const Tensor& self, int dim, std::span<Tensor> outs, const Better& better) {
   bool is_plain = self->rank() > 0 && self->is_contiguous() && outs[0]->is_contiguous() && outs[1]->is_contiguous();
@@ -108,11 +110,33 @@ bool is_run_plain(const Tensor& self, int dim, std::span<Tensor> outs, const Bet
   });
 }
 
+// Lines in any layout, of numbers that are compared.
+template <typename Better>
+bool are_blocks_run(const Tensor& self, int dim, std::span<Tensor> outs, const Better& better) {
+  constexpr int64_t kLongest = 1 << 16;
+  if (self->rank() == 0 || self->numel() == 0) return false;
+  bool in_columns = ColumnBlocks::pay(self, outs[0], dim);
+  if (!in_columns && self->sizes()[dim] > kLongest) return false;
+  bool is_short = is_floating(self->dtype()) && item_size(self->dtype()) == 2;
+  DType compared = is_short ? DType::float32 : self->dtype() == DType::bool_ ? DType::uint8 : self->dtype();
+  auto compute = [&](const Tensor& lines, std::span<Tensor> results) {
+    bool is_done = is_run_plain(lines, in_columns ? 0 : 1, results, better);
+    MD_ASSERT(is_done, "a block of ", lines.spec().str());
+  };
+  BlockOperand from = {self, compared}, values = {outs[0], compared}, places = {outs[1], DType::int64};
+  in_columns ? for_column_blocks(from, {values, places}, dim, 3.0, compute)
+             : for_column_blocks<BlockLines::AsRows>(from, {values, places}, dim, 3.0, compute);
+  return true;
+}
+
 template <typename Better>
 void extreme(const OpCall& call, std::span<Tensor> outs, const Better& better) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  if (is_run_plain(self, dim, outs, better)) return;
+  constexpr int64_t kShort = 16;
+  bool are_short = self->rank() > 0 && self->sizes()[dim] <= kShort && ColumnBlocks::pay(self, outs[0], dim);
+  if (!are_short && is_run_plain(self, dim, outs, better)) return;
+  if (are_blocks_run(self, dim, outs, better)) return;
   if (is_floating(self->dtype())) return run<double>(self, dim, outs, better);
   if (self->dtype() == DType::uint64) return run<uint64_t>(self, dim, outs, better);
   run<int64_t>(self, dim, outs, better);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/column_blocks.h"
 #include "tensor/kernels/column_tiles.h"
 #include "tensor/simd/loops.h"
 
@@ -58,6 +59,14 @@ bool scan_columns(const Tensor& self, const Tensor& out, int dim, Pointwise func
     };
   });
   return true;
+}
+
+void scan_blocks(const Tensor& self, const Tensor& out, int dim, Pointwise function, int64_t neutral) {
+  for_column_blocks({self, self->dtype()}, {{out, out->dtype()}}, dim, 2.0,
+                    [&](const Tensor& columns, std::span<Tensor> results) {
+                      bool is_done = scan_columns(columns, results[0], 0, function, neutral);
+                      MD_ASSERT(is_done, "a block of ", columns.spec().str());
+                    });
 }
 
 }  // namespace md

@@ -95,16 +95,32 @@ class ColumnSearch {
       better_(operands, best_, columns, nullptr);
     }
     std::fill_n(rows, columns, int64_t{-1});
+    if (space_.length() <= kFewRows) return find_in_few(data, columns, rows);
     int64_t left = columns;
     for (int64_t i = 0; i < space_.length() && left > 0; ++i) left -= note_equal(data, i, columns, rows);
     // NaN is not equal to itself.
-    Finder find_one = finder(dtype());
-    for (int64_t i = 0; i < columns && left > 0; ++i)
-      if (rows[i] < 0) rows[i] = find_one(space_, data + i * item_, largest_);
+    if (left > 0) find_others(data, columns, rows);
   }
 
  private:
+  static constexpr int64_t kFewRows = 16;
   DType dtype() const { return space_.input()->dtype(); }
+
+  // From the last row to the first: no branch for each element.
+  void find_in_few(const char* data, int64_t columns, int64_t* rows) {
+    for (int64_t row = space_.length() - 1; row >= 0; --row) {
+      const void* operands[] = {data + space_.inner().offset(0, row), best_};
+      equal_(operands, are_equal_, columns, nullptr);
+      for (int64_t i = 0; i < columns; ++i) rows[i] = are_equal_[i] ? row : rows[i];
+    }
+    if (is_floating(dtype())) find_others(data, columns, rows);
+  }
+
+  void find_others(const char* data, int64_t columns, int64_t* rows) const {
+    Finder find_one = finder(dtype());
+    for (int64_t i = 0; i < columns; ++i)
+      if (rows[i] < 0) rows[i] = find_one(space_, data + i * item_, largest_);
+  }
 
   int64_t note_equal(const char* data, int64_t row, int64_t columns, int64_t* rows) {
     const void* operands[] = {data + space_.inner().offset(0, row), best_};
@@ -176,12 +192,22 @@ bool search_short_rows(const Tensor& self, const std::vector<bool>& reduced, boo
   return true;
 }
 
+// Bools as the numbers that are their bytes: for these there are loops.
+Tensor with_ordered_dtype(const Tensor& tensor) {
+  if (tensor->dtype() != DType::bool_) return tensor;
+  TensorSpec spec = tensor.spec();
+  spec.dtype = DType::uint8;
+  return Tensor::view(tensor, spec, tensor->offset());
+}
+
 // values may be null: indices only.
 void search(const OpCall& call, bool largest, const Tensor* values, const Tensor& indices) {
-  const Tensor& self = tensor_arg(call, 0);
+  Tensor self = with_ordered_dtype(tensor_arg(call, 0));
   std::vector<bool> reduced = reduced_dims(call, call.args[1], self->rank());
   if (search_short_rows(self, reduced, largest, values, indices)) return;
-  ReductionSpace space(self, reduced);
+  // Of several dims the first of equal elements is the one in row-major order.
+  bool is_one = std::ranges::count(reduced, true) == 1;
+  ReductionSpace space(self, reduced, is_one ? ReductionSpace::Order::OfMemory : ReductionSpace::Order::RowMajor);
   if (indices->numel() > 0 && space.length() > 0 && ColumnSearch(space, largest).is_possible())
     return search_columns(space, largest, values, indices);
   Finder find = finder(self->dtype());

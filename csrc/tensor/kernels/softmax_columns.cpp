@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/column_blocks.h"
 #include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
@@ -159,6 +160,15 @@ bool softmax_columns(const Tensor& self, const Tensor& out, int dim, ColumnResul
     run_tiles<float>(self, out, length, step, result);
   }
   return true;
+}
+
+void softmax_blocks(const Tensor& self, const Tensor& out, int dim, ColumnResult result) {
+  DType computed = out->dtype() == DType::float64 ? DType::float64 : DType::float32;
+  for_column_blocks({self, computed}, {{out, computed}}, dim, 3.0,
+                    [&](const Tensor& columns, std::span<Tensor> results) {
+                      bool is_done = softmax_columns(columns, results[0], 0, result);
+                      MD_ASSERT(is_done, "a block of ", columns.spec().str());
+                    });
 }
 
 }  // namespace md

@@ -10,4 +10,7 @@ enum class ColumnResult : uint8_t { Softmax, LogSoftmax, LogSumExp };
 // contiguous; of LogSumExp without the dim.
 bool softmax_columns(const Tensor& self, const Tensor& out, int dim, ColumnResult result);
 
+// The same of lines in any layout, for which ColumnBlocks::pay(); out has the dim.
+void softmax_blocks(const Tensor& self, const Tensor& out, int dim, ColumnResult result);
+
 }  // namespace md

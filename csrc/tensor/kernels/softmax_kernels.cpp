@@ -1,6 +1,7 @@
 // Ops on whole slices: softmax, log_softmax, layer_norm, cumsum, cumprod.
 #include <cmath>
 
+#include "tensor/kernels/column_blocks.h"
 #include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/scan_columns.h"
@@ -60,7 +61,9 @@ bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_pe
 void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  if (softmax_columns(self, out, dim, logarithm ? ColumnResult::LogSoftmax : ColumnResult::Softmax)) return;
+  ColumnResult result = logarithm ? ColumnResult::LogSoftmax : ColumnResult::Softmax;
+  if (softmax_columns(self, out, dim, result)) return;
+  if (ColumnBlocks::pay(self, out, dim)) return softmax_blocks(self, out, dim, result);
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     const FloatLoops<T>& run = loops_of<T>();
     auto slice = [&](const T* src, T* dst, int64_t n) {
@@ -156,6 +159,7 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (is_complex(outs[0]->dtype())) return complex_cumsum(self, dim, outs[0]);
   if (scan_columns(self, outs[0], dim, Pointwise::add, 0)) return;
+  if (ColumnBlocks::pay(self, outs[0], dim)) return scan_blocks(self, outs[0], dim, Pointwise::add, 0);
   if (is_floating(outs[0]->dtype())) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
       const FloatLoops<T>& run = loops_of<T>();
@@ -171,7 +175,10 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void cumprod_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
-  if (scan_columns(self, outs[0], wrap_dim(call, int_arg(call, 1), self->rank()), Pointwise::mul, 1)) return;
+  int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (scan_columns(self, outs[0], dim, Pointwise::mul, 1)) return;
+  if (!is_complex(outs[0]->dtype()) && ColumnBlocks::pay(self, outs[0], dim))
+    return scan_blocks(self, outs[0], dim, Pointwise::mul, 1);
   accumulate(call, outs[0], 1, [](auto total, auto value) { return total * value; });
 }
 
