@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "tensor/parallel/threads.h"
@@ -29,8 +30,54 @@ void copy_dealt(const Tensor& src, const Tensor& dst, const ElementWalk& walk) {
   });
 }
 
+// Of rows of a few elements: an element of each, or more where they are next to each other, for many rows at once.
+void copy_short_rows(const Tensor& src, const Tensor& dst, const ElementWalk& walk) {
+  constexpr int64_t kTogether = 512, kMostBytes = 16;
+  int64_t item = static_cast<int64_t>(item_size(dst->dtype())), length = walk.row_length();
+  int64_t to_step = walk.last_step(0), from_step = walk.last_step(1);
+  int64_t most = to_step == item && from_step == item ? kMostBytes / item : 1;
+  ElementWalk rest = walk.without_dealt_rows();
+  parallel_for(rest.count(), 0.7 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end;) {
+      int64_t n = std::min({end - at, rest.row_length() - at % rest.row_length(), kTogether});
+      const char* from = src.data<char>() + rest.offset(1, at);
+      char* to = dst.data<char>() + rest.offset(0, at);
+      for (int64_t i = 0, count; i < length; i += count) {
+        count = std::min(most, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(length - i))));
+        copy_items(count * item, from + i * from_step, rest.last_step(1), to + i * to_step, rest.last_step(0), n);
+      }
+      at += n;
+    }
+  });
+}
+
+// Where the elements that are next to each other in src lie backwards in a dim that is not the one of dst's rows, both
+// are walked through it the other way: rows across memory are copied by panels.
+void walk_forwards(TensorSpec& src, int64_t& src_offset, TensorSpec& dst, int64_t& dst_offset) {
+  for (int i = 0; i < dst.rank(); ++i) {
+    if (src.strides[i].value() != -1 || std::abs(dst.strides[i].value()) == 1) continue;
+    int64_t last = dst.sizes[i].value() - 1;
+    src_offset += last * src.strides[i].value();
+    dst_offset += last * dst.strides[i].value();
+    src.strides[i] = -src.strides[i].value();
+    dst.strides[i] = -dst.strides[i].value();
+  }
+}
+
+void copy_walked(const Tensor& src, const Tensor& dst);
+
 // Elements correspond by index in the common sizes.
 void copy_same_sizes(const Tensor& src, const Tensor& dst) {
+  bool is_backwards = false;
+  for (int i = 0; i < src->rank(); ++i) is_backwards |= src->strides()[i] == -1 && std::abs(dst->strides()[i]) != 1;
+  if (!is_backwards) return copy_walked(src, dst);
+  TensorSpec from = src.spec(), to = dst.spec();
+  int64_t src_offset = src->offset(), dst_offset = dst->offset();
+  walk_forwards(from, src_offset, to, dst_offset);
+  copy_walked(Tensor::view(src, from, src_offset), Tensor::view(dst, to, dst_offset));
+}
+
+void copy_walked(const Tensor& src, const Tensor& dst) {
   ConvertLoop convert = loops().convert[static_cast<int>(src->dtype())][static_cast<int>(dst->dtype())];
   ElementWalk walk({dst->sizes(), static_cast<size_t>(dst->rank())});
   walk.add(dst);
@@ -44,7 +91,10 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
     });
     return;
   }
-  if (src->dtype() == dst->dtype() && walk.dealt_rows() > 0) return copy_dealt(src, dst, walk);
+  if (src->dtype() == dst->dtype()) {
+    if (walk.dealt_rows() > 0) return copy_dealt(src, dst, walk);
+    if (walk.has_short_rows()) return copy_short_rows(src, dst, walk);
+  }
   parallel_for(walk.count(), copy_cost(dst) + 0.5, [&](int64_t begin, int64_t end) {
     alignas(64) char from[ElementWalk::kTileBytes];
     alignas(64) char to[ElementWalk::kTileBytes];

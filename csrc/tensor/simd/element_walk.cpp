@@ -158,6 +158,15 @@ int64_t ElementWalk::dealt_rows() const {
   return is_dealt ? sizes_[last] : 0;
 }
 
+bool ElementWalk::has_short_rows() const {
+  constexpr int64_t kMost = 16, kFewest = 32, kMostBytes = 64;
+  int last = rank_ - 1;
+  if (operand_count_ != 2 || last < 1 || sizes_[last] > kMost || sizes_[last - 1] < kFewest) return false;
+  if (items_[0] != items_[1] || items_[0] > 8) return false;
+  bool are_runs = strides_[0][last] == items_[0] && strides_[1][last] == items_[1];
+  return !are_runs || sizes_[last] * items_[0] < kMostBytes;
+}
+
 ElementWalk ElementWalk::without_dealt_rows() const {
   ElementWalk rest = *this;
   rest.count_ /= sizes_[--rest.rank_];

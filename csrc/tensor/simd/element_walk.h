@@ -68,8 +68,11 @@ class ElementWalk {
   int64_t dealt_rows() const;
   int64_t dealt_step() const { return strides_[1][rank_ - 1]; }
   ElementWalk without_dealt_rows() const;
+  // Whether rows have so few elements that they are copied as columns; without_dealt_rows() then is the first of these.
+  bool has_short_rows() const;
   int64_t row_length() const { return sizes_[rank_ - 1]; }
-  int64_t row_step(int operand) const { return strides_[operand][0]; }  // in bytes, of plain rows
+  int64_t last_step(int operand) const { return strides_[operand][rank_ - 1]; }  // in bytes
+  int64_t row_step(int operand) const { return strides_[operand][0]; }           // in bytes, of plain rows
 
  private:
   friend class PanelReader;

@@ -1,6 +1,7 @@
 #include "tensor/simd/row_panel.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -92,7 +93,8 @@ int64_t pitch_of(const RowPanel::Rows& rows) { return rows.columns * rows.item +
 bool RowPanel::suits(const Rows& rows) { return rows.columns <= most_columns(rows); }
 
 int64_t RowPanel::most_columns(const Rows& rows) {
-  bool is_across = rows.item <= 8 && rows.row_step == rows.item && rows.step > rows.item && rows.rows >= kRows / 2;
+  bool is_across =
+      rows.item <= 8 && rows.row_step == rows.item && std::abs(rows.step) > rows.item && rows.rows >= kRows / 2;
   return is_across ? (kMostBytes / most_rows(rows) - kCacheLineBytes) / rows.item : 0;
 }
 
