@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
 #include "tensor/kernels/index_writes.h"
 #include "tensor/kernels/item_words.h"
@@ -40,18 +42,6 @@ Offsets offsets_over(std::span<const int> dims, const Tensor& tensor) {
     offsets = std::move(longer);
   }
   return offsets;
-}
-
-Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype) {
-  TensorSpec spec;
-  spec.dtype = tensor->dtype();
-  spec.sizes = sizes;
-  int shift = sizes.size() - tensor->rank();
-  for (int i = 0; i < sizes.size(); ++i) {
-    bool repeated = i < shift || tensor->sizes()[i - shift] == 1;
-    spec.strides.push_back(repeated ? Dim(0) : tensor.spec().strides[i - shift]);
-  }
-  return as_contiguous(Tensor::view(tensor, spec, tensor->offset()), dtype);
 }
 
 Tensor copy_of(const Tensor& tensor) {
@@ -419,22 +409,45 @@ void for_each_short_run(const Tensor& out, const Places& places, const Write& wr
   });
 }
 
-template <typename T>
-void add_typed_runs(const Tensor& out, const Places& places, const Tensor& source) {
-  const T* added = source.data<const T>();
-  for_each_short_run(out, places, [added](char* place, int64_t run, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(place)[i] += added[run * n + i];
-  });
+void add_short_runs(const Tensor& out, const Places& places, const Tensor& source) {
+  auto add = [&]<typename T>() {
+    const T* added = source.data<const T>();
+    for_each_short_run(out, places, [added](char* place, int64_t run, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) add_to(reinterpret_cast<T*>(place)[i], added[run * n + i]);
+    });
+  };
+  is_complex(out->dtype()) ? with_any_type(out->dtype(), add) : with_wrapping_type(out->dtype(), add);
 }
 
-void add_short_runs(const Tensor& out, const Places& places, const Tensor& source) {
-  if (out->dtype() == DType::float32) return add_typed_runs<float>(out, places, source);
-  if (out->dtype() == DType::float64) return add_typed_runs<double>(out, places, source);
-  auto item = static_cast<int64_t>(item_size(out->dtype()));
-  AddElement add = add_element(out->dtype());
-  for_each_short_run(out, places, [&](char* place, int64_t run, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) add(place + i * item, source.data<const char>() + (run * n + i) * item);
-  });
+// The dims of a tensor as they follow each other in memory, the furthest apart first.
+std::vector<int> order_in_memory(const Tensor& tensor) {
+  std::vector<int> order(static_cast<size_t>(tensor->rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int a, int b) { return tensor->strides()[a] > tensor->strides()[b]; });
+  return order;
+}
+
+Tensor permuted(const Tensor& tensor, std::span<const int> order) {
+  TensorSpec spec;
+  spec.dtype = tensor->dtype();
+  for (int dim : order) {
+    spec.sizes.push_back(tensor->sizes()[dim]);
+    spec.strides.push_back(tensor->strides()[dim]);
+  }
+  return Tensor::view(tensor, spec, tensor->offset());
+}
+
+// Where the parts of out at a position are many short runs of its memory: calls write(out, places, source), all with the
+// dims in the order of out's memory and contiguous; source is null for a call without. False where they are not.
+template <typename Write>
+bool are_short_runs_written(const Tensor& out, Places& places, const Tensor* source, const Write& write) {
+  std::vector<int> order = order_in_memory(out);
+  Tensor to = permuted(out, order);
+  auto dim = static_cast<int>(std::ranges::find(order, places.dim) - order.begin());
+  if (!has_short_runs(to, dim)) return false;
+  places.dim = dim;
+  write(to, places, source == nullptr ? Tensor() : as_contiguous(permuted(*source, order), out->dtype()));
+  return true;
 }
 
 // Calls write(part of out, part of the source argument) for each position.
@@ -600,14 +613,15 @@ void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   OneElement element(call, call.args[3], out->dtype());
   start_from_self(call, out);
-  if (has_short_runs(out, places.dim)) {
-    return with_word(item_size(out->dtype()), [&]<typename Word>(Word value) {
+  auto fill = [&](const Tensor& to, const Places& where, const Tensor&) {
+    with_word(item_size(to->dtype()), [&]<typename Word>(Word value) {
       std::memcpy(&value, element.bytes, sizeof value);
-      for_each_short_run(out, places, [value](char* place, int64_t, int64_t n) {
+      for_each_short_run(to, where, [value](char* place, int64_t, int64_t n) {
         for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = value;
       });
     });
-  }
+  };
+  if (are_short_runs_written(out, places, nullptr, fill)) return;
   for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
 
@@ -615,15 +629,15 @@ void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   Places places = places_of(call, out);
   start_from_self(call, out);
-  if (has_short_runs(out, places.dim)) {
-    Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
-    return with_word(item_size(out->dtype()), [&]<typename Word>(Word) {
+  auto copy = [](const Tensor& to, const Places& where, const Tensor& source) {
+    with_word(item_size(to->dtype()), [&]<typename Word>(Word) {
       const Word* words = source.data<const Word>();
-      for_each_short_run(out, places, [words](char* place, int64_t run, int64_t n) {
+      for_each_short_run(to, where, [words](char* place, int64_t run, int64_t n) {
         for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = words[run * n + i];
       });
     });
-  }
+  };
+  if (are_short_runs_written(out, places, &tensor_arg(call, 3), copy)) return;
   for_each_place(call, out, places, [](const Tensor& part, const Tensor& from) { copy_elements(from, part); });
 }
 
@@ -635,87 +649,11 @@ void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   start_from_self(call, out);
   const auto* alpha = std::get_if<Scalar>(&call.args[4]);
   bool is_plain = alpha != nullptr && alpha->as_double() == 1 && tensor_arg(call, 3)->dtype() == out->dtype();
-  if (is_plain && has_short_runs(out, places.dim))
-    return add_short_runs(out, places, as_contiguous(tensor_arg(call, 3), out->dtype()));
+  if (is_plain && are_short_runs_written(out, places, &tensor_arg(call, 3), add_short_runs)) return;
   static const OpRow* const add = find_op("add");
   for_each_place(call, out, places, [&](Tensor part, const Tensor& source) {
     Arg args[] = {part, source, call.args[4]};
     pointwise_kernel({*add, args}, {&part, 1});
-  });
-}
-
-namespace {
-
-// Calls f(number among the true elements, place) for each of them. There are as many as the result has room for, unless
-// another thread writes to them.
-template <typename Found>
-void for_each_true(const OpCall& call, const Tensor& flags, int64_t count, Found f) {
-  const bool* data = flags.data<bool>();
-  int64_t found = 0;
-  for (int64_t i = 0; i < flags->numel() && found <= count; ++i) {
-    if (!data[i]) continue;
-    if (found < count) f(found, i);
-    ++found;
-  }
-  if (found != count) raise_op(ErrorKind::Runtime, call.row.name, "the elements are not ", count, " in number");
-}
-
-}  // namespace
-
-void nonzero_count_kernel(const OpCall& call, std::span<Tensor> outs) {
-  *outs[0].data<int64_t>() = count_true(tensor_arg(call, 0));
-}
-
-void masked_count_kernel(const OpCall& call, std::span<Tensor> outs) { *outs[0].data<int64_t>() = count_masked(call); }
-
-void first_at_mask_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& self = tensor_arg(call, 0);
-  Tensor flags = as_contiguous(tensor_arg(call, 1), DType::bool_);
-  const bool *begin = flags.data<bool>(), *end = begin + flags->numel(), *first = std::find(begin, end, true);
-  if (first == end) return fill_with(outs[0], OneElement(call, Scalar(int64_t{1}), outs[0]->dtype()));
-  int64_t place = first - begin, offset = 0;
-  for (int d = self->rank() - 1; d >= 0; --d) {
-    offset += place % self->sizes()[d] * self->strides()[d];
-    place /= self->sizes()[d];
-  }
-  size_t item = item_size(self->dtype());
-  std::memcpy(outs[0].data<char>(), self.data<char>() + offset * static_cast<int64_t>(item), item);
-}
-
-void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
-  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
-  int64_t* out = outs[0].data<int64_t>();
-  int rank = flags->rank();
-  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t rest) {
-    for (int d = rank - 1; d >= 0; --d) {
-      out[found * rank + d] = rest % flags->sizes()[d];
-      rest /= flags->sizes()[d];
-    }
-  });
-}
-
-void where_condition_kernel(const OpCall& call, std::span<Tensor> outs) {
-  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
-  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t rest) {
-    for (int d = flags->rank() - 1; d >= 0; --d) {
-      outs[static_cast<size_t>(d)].data<int64_t>()[found] = rest % flags->sizes()[d];
-      rest /= flags->sizes()[d];
-    }
-    if (flags->rank() == 0) outs[0].data<int64_t>()[found] = 0;
-  });
-}
-
-void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
-  const Tensor& self = tensor_arg(call, 0);
-  const Tensor& mask = tensor_arg(call, 1);
-  const Tensor* tensors[] = {&self, &mask};
-  DimVec sizes = broadcast_sizes(call, tensors);
-  Tensor values = broadcast_to(self, sizes, self->dtype());
-  Tensor flags = broadcast_to(mask, sizes, DType::bool_);
-  auto item = static_cast<int64_t>(item_size(self->dtype()));
-  char* out = outs[0].data<char>();
-  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t at) {
-    std::memcpy(out + found * item, values.data<char>() + at * item, static_cast<size_t>(item));
   });
 }
 

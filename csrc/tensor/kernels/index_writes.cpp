@@ -14,6 +14,18 @@ void start_from_self(const OpCall& call, const Tensor& out) {
   if (!is_same_view(self, out)) copy_elements(self, out);
 }
 
+Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype) {
+  TensorSpec spec;
+  spec.dtype = tensor->dtype();
+  spec.sizes = sizes;
+  int shift = sizes.size() - tensor->rank();
+  for (int i = 0; i < sizes.size(); ++i) {
+    bool repeated = i < shift || tensor->sizes()[i - shift] == 1;
+    spec.strides.push_back(repeated ? Dim(0) : tensor.spec().strides[i - shift]);
+  }
+  return as_contiguous(Tensor::view(tensor, spec, tensor->offset()), dtype);
+}
+
 void copy_run(size_t item, const char* src, char* dst, int64_t n) {
   if (n != 1) {
     std::memcpy(dst, src, static_cast<size_t>(n) * item);

@@ -9,6 +9,8 @@ namespace md {
 
 // Initialises the result with self, unless it is self.
 void start_from_self(const OpCall& call, const Tensor& out);
+// A contiguous copy with larger sizes and another dtype, or the tensor itself.
+Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype);
 // Copies contiguous elements.
 void copy_run(size_t item, const char* src, char* dst, int64_t n);
 // Integers wrap around, for bools it is `or`.

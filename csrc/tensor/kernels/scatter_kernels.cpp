@@ -55,12 +55,11 @@ class Scattered {
     constexpr double kNs = 1.5;
     if (apart_ > 1 || dim_ + 1 == index_->rank()) {
       parallel_for(apart_, kNs * static_cast<double>(together * length), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin * together; line < end * together; ++line) visit_line(line, 0, length, visit);
+        visit_lines(begin * together, end * together, 0, length, visit);
       });
     } else {
-      parallel_for(length, kNs * static_cast<double>(lines), [&](int64_t begin, int64_t end) {
-        for (int64_t line = 0; line < lines; ++line) visit_line(line, begin, end, visit);
-      });
+      parallel_for(length, kNs * static_cast<double>(lines),
+                   [&](int64_t begin, int64_t end) { visit_lines(0, lines, begin, end, visit); });
     }
   }
 
@@ -69,18 +68,31 @@ class Scattered {
     int64_t size, to_step, from_step;
   };
 
+  // Elements [begin, end) of each of the lines [first, last).
   template <typename Visit>
-  void visit_line(int64_t line, int64_t begin, int64_t end, const Visit& visit) const {
-    int64_t rest = line, to = 0, from = 0;
-    for (size_t d = dims_.size() - 1; d-- > 0;) {
-      int64_t position = rest % dims_[d].size;
-      rest /= dims_[d].size;
-      to += position * dims_[d].to_step;
-      from += position * dims_[d].from_step;
+  void visit_lines(int64_t first, int64_t last, int64_t begin, int64_t end, const Visit& visit) const {
+    std::vector<int64_t> position(dims_.size(), 0);
+    int64_t to = 0, from = 0;
+    for (int64_t d = static_cast<int64_t>(dims_.size()) - 2, rest = first; d >= 0; --d) {
+      const IndexDim& dim = dims_[static_cast<size_t>(d)];
+      position[static_cast<size_t>(d)] = rest % dim.size;
+      to += rest % dim.size * dim.to_step;
+      from += rest % dim.size * dim.from_step;
+      rest /= dim.size;
     }
     const auto& [length, to_step, from_step] = dims_.back();
-    const int64_t* places = index_.data<const int64_t>() + line * length;
-    for (int64_t i = begin; i < end; ++i) visit(to + i * to_step + places[i] * to_place_, from + i * from_step);
+    for (int64_t line = first; line < last; ++line) {
+      const int64_t* places = index_.data<const int64_t>() + line * length;
+      for (int64_t i = begin; i < end; ++i) visit(to + i * to_step + places[i] * to_place_, from + i * from_step);
+      for (size_t d = dims_.size() - 1; d-- > 0;) {
+        to += dims_[d].to_step;
+        from += dims_[d].from_step;
+        if (++position[d] < dims_[d].size) break;
+        to -= position[d] * dims_[d].to_step;
+        from -= position[d] * dims_[d].from_step;
+        position[d] = 0;
+      }
+    }
   }
 
   Tensor index_;
