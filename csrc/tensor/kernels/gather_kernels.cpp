@@ -97,25 +97,49 @@ void take(const Tensor& src, int dim, const Indices& indices, const Tensor& out)
   });
 }
 
+// A row of a triangle: the elements [begin, end) of `from`, the others 0.
+struct KeptPart {
+  size_t begin, end;
+};
+
+void keep_part(const char* from, char* to, const KeptPart& kept, size_t width) {
+  std::memset(to, 0, kept.begin);
+  std::memcpy(to + kept.begin, from + kept.begin, kept.end - kept.begin);
+  std::memset(to + kept.end, 0, width - kept.end);
+}
+
+// The same where rows are too short for calls.
+template <typename Word>
+void keep_words(const char* from, char* to, const KeptPart& kept, size_t width) {
+  constexpr size_t kItem = sizeof(Word);
+  for (size_t i = 0; i < width / kItem; ++i) {
+    bool is_kept = i >= kept.begin / kItem && i < kept.end / kItem;
+    reinterpret_cast<Word*>(to)[i] = is_kept ? reinterpret_cast<const Word*>(from)[i] : Word{};
+  }
+}
+
 void triangle(const OpCall& call, const Tensor& out, bool lower) {
   Tensor src = as_contiguous(tensor_arg(call, 0), out->dtype());
   if (out->numel() == 0) return;
+  constexpr int64_t kShort = 16;
   int64_t diagonal = int_arg(call, 1);
   int64_t rows = out->sizes()[out->rank() - 2], columns = out->sizes()[out->rank() - 1];
-  size_t item = item_size(out->dtype());
+  size_t item = item_size(out->dtype()), width = static_cast<size_t>(columns) * item;
+  auto keep = with_word(item, [&]<typename Word>(Word) { return columns > kShort ? keep_part : keep_words<Word>; });
   parallel_for(out->numel() / columns, 0.1 * static_cast<double>(columns), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      // Columns before `border` are below or on the diagonal.
+    for (int64_t i = begin, n = 1; i < end; i += n) {
+      // Columns before `border` are below or on the diagonal; all of them are in the rows after the first such one.
       __int128 wide = static_cast<__int128>(i % rows) + diagonal + (lower ? 1 : 0);
       size_t border = static_cast<size_t>(std::clamp<__int128>(wide, 0, columns)) * item;
-      size_t width = static_cast<size_t>(columns) * item;
+      n = border == width ? std::min(end - i, rows - i % rows) : 1;
       const char* from = src.data<char>() + static_cast<size_t>(i) * width;
       char* to = out.data<char>() + static_cast<size_t>(i) * width;
-      size_t kept_begin = lower ? 0 : border;
-      size_t kept_end = lower ? border : width;
-      std::memset(to, 0, kept_begin);
-      std::memcpy(to + kept_begin, from + kept_begin, kept_end - kept_begin);
-      std::memset(to + kept_end, 0, width - kept_end);
+      if (n > 1) {
+        size_t bytes = static_cast<size_t>(n) * width;
+        lower ? static_cast<void>(std::memcpy(to, from, bytes)) : static_cast<void>(std::memset(to, 0, bytes));
+      } else {
+        keep(from, to, lower ? KeptPart{0, border} : KeptPart{border, width}, width);
+      }
     }
   });
 }
