@@ -51,6 +51,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"[combinations] Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty((0,))
+    if r == 2:
+        first, second = triu_indices(input.shape[0], input.shape[0], 0 if with_replacement else 1)
+        return minidynamo.stack([input[first], input[second]], 1)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(input.shape[0]), r))
     if not rows:
@@ -71,6 +74,10 @@ def _triangle(op: str, row: int, col: int, offset: int, dtype: Any, upper: bool)
     total = rows * widest - rows * (rows - 1) // 2 + (bent - first if upper else last - bent) * col
     if total >= 2**59:
         raise RuntimeError(f"[{op}] Storage size calculation overflowed with sizes=[2, {total}]")
+    if not minidynamo.compiler.is_compiling() and row * col <= 4 * total:
+        whole = minidynamo.ones((row, col), dtype=minidynamo.bool)
+        places = minidynamo.where(whole.triu(offset) if upper else whole.tril(offset))
+        return minidynamo.stack(places).to(minidynamo.int64 if dtype is None else dtype)
     at = minidynamo.arange(first, last)
     starts = (at + offset).clamp(min=0) if upper else minidynamo.zeros_like(at)
     counts = (minidynamo.full_like(at, col) if upper else (at + offset + 1).clamp(max=col)) - starts

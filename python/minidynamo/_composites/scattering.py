@@ -60,6 +60,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     require_data(mask.expand(sizes).sum() <= flat.numel(), message)
     if flat.numel() == 0:
         return whole.clone()
+    if not minidynamo.compiler.is_compiling():
+        at = minidynamo.where(chosen.reshape(-1))
+        return whole.reshape(-1).index_put(at, flat[: at[0].shape[0]]).reshape(sizes)
     places = chosen.reshape(-1).to(minidynamo.int64).cumsum(0) - 1
     taken = flat[places.clamp(0, flat.numel() - 1)].reshape(sizes)
     return minidynamo.where(chosen, taken, whole).contiguous()
