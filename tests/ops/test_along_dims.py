@@ -7,13 +7,27 @@ import minidynamo as md
 
 torch = pytest.importorskip("torch")
 
-SHAPES = ((5,), (3, 7), (2, 3, 1), (3, 0, 4), (6, 3, 17), (70, 9), (130, 20), (3, 700), (2, 300, 3))
+SHAPES = (
+    (5,),
+    (3, 7),
+    (2, 3, 1),
+    (3, 0, 4),
+    (6, 3, 17),
+    (70, 9),
+    (130, 20),
+    (3, 700),
+    (2, 300, 3),
+    (700, 3),
+    (5, 34, 33),
+)
 LAYOUTS = {
     "contiguous": lambda x: x,
     "transposed": lambda x: x.transpose(0, -1),
     "every other": lambda x: x[..., ::2],
     "expanded": lambda x: x[:1].expand(x.shape),
     "part": lambda x: x[1:],
+    "part of rows": lambda x: x[..., 1:],
+    "backwards in memory": lambda x: x.flip(tuple(range(x.dim()))).transpose(0, -1),
 }
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 NUMBERS = (*FLOATS, "int32", "int64", "uint8", "bool")
@@ -33,7 +47,21 @@ OPS = {
     "cumprod": (lambda m, x, dim, at, part: (x * 0 + 1.125).cumprod(dim), ("float32", "float64")),
     "cumprod of integers": (lambda m, x, dim, at, part: x.cumprod(dim), ("int32", "int64", "uint8", "bool")),
     "cummax": (lambda m, x, dim, at, part: x.cummax(dim).values, NUMBERS),
-    "cummin's indices": (lambda m, x, dim, at, part: x.cummin(dim).indices, NUMBERS[:-1]),
+    "cummin's indices": (lambda m, x, dim, at, part: x.cummin(dim).indices, NUMBERS),
+    "flip of a transposed view": (lambda m, x, dim, at, part: m.flip(x.transpose(0, -1), (0, dim)), NUMBERS),
+    "stack": (lambda m, x, dim, at, part: m.stack([x, x + x], dim), NUMBERS),
+    "cat": (lambda m, x, dim, at, part: m.cat([x, part], dim), NUMBERS),
+    "tril": (lambda m, x, dim, at, part: m.tril(x, dim), NUMBERS),
+    "triu": (lambda m, x, dim, at, part: m.triu(x, -2), NUMBERS),
+    "nonzero": (lambda m, x, dim, at, part: m.nonzero(x > 0), NUMBERS),
+    "where": (lambda m, x, dim, at, part: m.stack(m.where(x > 0)), NUMBERS),
+    "masked_select": (lambda m, x, dim, at, part: m.masked_select(x, x > 0), NUMBERS),
+    "masked_scatter": (lambda m, x, dim, at, part: x.masked_scatter(x > 0, m.cat([x.reshape(-1)[::2]] * 2)), NUMBERS),
+    "scatter_add": (lambda m, x, dim, at, part: x.scatter_add(dim, places_of(m, x, dim, at), part), NUMBERS),
+    "scatter, reduced": (
+        lambda m, x, dim, at, part: x.scatter(dim, places_of(m, x, dim, at), part, reduce="add"),
+        NUMBERS,
+    ),
     "softmax": (lambda m, x, dim, at, part: m.softmax(x, dim), FLOATS),
     "log_softmax": (lambda m, x, dim, at, part: m.log_softmax(x, dim), FLOATS),
     "logsumexp": (lambda m, x, dim, at, part: m.logsumexp(x, dim), FLOATS),
@@ -57,6 +85,13 @@ OPS = {
     "all": (lambda m, x, dim, at, part: (x != 0).all(dim), NUMBERS),
 }
 TOLERANCES = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4}
+
+
+def places_of(m, x, dim, at):
+    """The indices for each line of x."""
+    sizes = [1] * x.dim()
+    sizes[dim] = at.shape[0]
+    return at.reshape(sizes).expand([*x.shape[:dim], at.shape[0], *x.shape[dim + 1 :]])
 
 
 def array_of(tensor):
