@@ -87,6 +87,29 @@ Tensor ColumnBlocks::part_of(const Tensor& tensor, int64_t block) const {
   return Tensor::view(tensor, spec, offset);
 }
 
+BlockRoom::BlockRoom(const BlockOperand& operand, const DimVec& largest)
+    : computed_(Tensor::empty(TensorSpec::contiguous(operand.dtype, largest))),
+      own_(operand.tensor->dtype() == operand.dtype
+               ? computed_
+               : Tensor::empty(TensorSpec::contiguous(operand.tensor->dtype(), largest))) {}
+
+Tensor BlockRoom::lines(const DimVec& sizes) const {
+  return Tensor::view(computed_, TensorSpec::contiguous(computed_->dtype(), sizes), 0);
+}
+
+void BlockRoom::load(const Tensor& part, const Tensor& lines) const {
+  Tensor copied = Tensor::view(own_, TensorSpec::contiguous(own_->dtype(), lines.spec().sizes), 0);
+  copy_elements(part, copied);
+  if (copied->dtype() != lines->dtype()) copy_elements(copied, lines);
+}
+
+void BlockRoom::store(const Tensor& lines, const Tensor& part) const {
+  TensorSpec spec = TensorSpec::contiguous(own_->dtype(), part.spec().sizes);
+  if (own_->dtype() != lines->dtype())
+    copy_elements(lines, Tensor::view(own_, TensorSpec::contiguous(own_->dtype(), lines.spec().sizes), 0));
+  copy_elements(Tensor::view(own_, spec, 0), part);
+}
+
 Tensor with_reduced_dim(const Tensor& result, int dim, int rank) {
   if (result->rank() == rank) return result;
   TensorSpec spec = result.spec();

@@ -18,8 +18,8 @@ class ColumnBlocks {
  public:
   ColumnBlocks(const Tensor& self, int dim, BlockLines lines);
 
-  // Whether lines as columns are faster than one by one: where they are short, or others are closer in memory than their
-  // own elements, in self or in out.
+  // Whether lines as columns are faster than one by one: where they are short, or others are closer in memory than
+  // their own elements, in self or in out.
   static bool pay(const Tensor& self, const Tensor& out, int dim);
 
   int64_t count() const { return count_; }
@@ -50,6 +50,18 @@ struct BlockOperand {
   DType dtype;
 };
 
+// Where the lines of blocks are computed: copied in the tensor's own dtype, which has the faster loops, then converted.
+class BlockRoom {
+ public:
+  BlockRoom(const BlockOperand& operand, const DimVec& largest);
+  Tensor lines(const DimVec& sizes) const;
+  void load(const Tensor& part, const Tensor& lines) const;
+  void store(const Tensor& lines, const Tensor& part) const;
+
+ private:
+  Tensor computed_, own_;  // the same where no conversion is needed
+};
+
 // Calls compute(lines, results) for each block: lines (length, n), results (length or the size of the dim in that
 // result, n), all contiguous; (n, length) as rows.
 template <BlockLines kLines = BlockLines::AsColumns, typename Compute>
@@ -61,27 +73,22 @@ void for_column_blocks(const BlockOperand& self, std::initializer_list<BlockOper
     return kLines == BlockLines::AsColumns ? DimVec{length, columns} : DimVec{columns, length};
   };
   auto room_of = [&](const BlockOperand& operand) {
-    return Tensor::empty(TensorSpec::contiguous(operand.dtype, sizes_of(operand, blocks.most_columns())));
-  };
-  auto lines_in = [&](const Tensor& room, const BlockOperand& operand, int64_t columns) {
-    return Tensor::view(room, TensorSpec::contiguous(operand.dtype, sizes_of(operand, columns)), 0);
+    return BlockRoom(operand, sizes_of(operand, blocks.most_columns()));
   };
   double ns = ns_per_item * static_cast<double>(self.tensor->sizes()[dim] * blocks.most_columns());
   parallel_for(blocks.count(), ns, [&](int64_t begin, int64_t end) {
-    Tensor room = room_of(self);
-    std::vector<Tensor> rooms, computed(results.size());
+    BlockRoom room = room_of(self);
+    std::vector<BlockRoom> rooms;
+    std::vector<Tensor> computed(results.size());
     for (const BlockOperand& result : results) rooms.push_back(room_of(result));
     for (int64_t block = begin; block < end; ++block) {
       int64_t columns = blocks.columns_of(block);
-      Tensor lines = lines_in(room, self, columns);
-      copy_elements(blocks.part_of(self.tensor, block), lines);
-      for (size_t i = 0; i < rooms.size(); ++i) computed[i] = lines_in(rooms[i], results.begin()[i], columns);
+      Tensor lines = room.lines(sizes_of(self, columns));
+      room.load(blocks.part_of(self.tensor, block), lines);
+      for (size_t i = 0; i < rooms.size(); ++i) computed[i] = rooms[i].lines(sizes_of(results.begin()[i], columns));
       compute(lines, std::span<Tensor>(computed));
-      for (size_t i = 0; i < rooms.size(); ++i) {
-        Tensor place = blocks.part_of(results.begin()[i].tensor, block);
-        TensorSpec spec = TensorSpec::contiguous(computed[i]->dtype(), place.spec().sizes);
-        copy_elements(Tensor::view(computed[i], spec, 0), place);
-      }
+      for (size_t i = 0; i < rooms.size(); ++i)
+        rooms[i].store(computed[i], blocks.part_of(results.begin()[i].tensor, block));
     }
   });
 }

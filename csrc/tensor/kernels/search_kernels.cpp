@@ -94,8 +94,8 @@ class ColumnSearch {
       const void* operands[] = {best_, data + space_.inner().offset(0, i)};
       better_(operands, best_, columns, nullptr);
     }
-    std::fill_n(rows, columns, int64_t{-1});
     if (space_.length() <= kFewRows) return find_in_few(data, columns, rows);
+    std::fill_n(rows, columns, int64_t{-1});
     int64_t left = columns;
     for (int64_t i = 0; i < space_.length() && left > 0; ++i) left -= note_equal(data, i, columns, rows);
     // NaN is not equal to itself.
@@ -106,14 +106,23 @@ class ColumnSearch {
   static constexpr int64_t kFewRows = 16;
   DType dtype() const { return space_.input()->dtype(); }
 
-  // From the last row to the first: no branch for each element.
+  // From the last row to the first, as bytes: no branch for each element.
   void find_in_few(const char* data, int64_t columns, int64_t* rows) {
+    constexpr uint8_t kNone = 0xff;
+    alignas(64) uint8_t found[kTileColumns];
+    std::fill_n(found, columns, kNone);
     for (int64_t row = space_.length() - 1; row >= 0; --row) {
       const void* operands[] = {data + space_.inner().offset(0, row), best_};
       equal_(operands, are_equal_, columns, nullptr);
-      for (int64_t i = 0; i < columns; ++i) rows[i] = are_equal_[i] ? row : rows[i];
+      for (int64_t i = 0; i < columns; ++i) {
+        auto mask = static_cast<uint8_t>(-static_cast<int>(are_equal_[i]));
+        found[i] = static_cast<uint8_t>((found[i] & ~mask) | (static_cast<uint8_t>(row) & mask));
+      }
     }
-    if (is_floating(dtype())) find_others(data, columns, rows);
+    for (int64_t i = 0; i < columns; ++i) rows[i] = found[i];
+    if (!is_floating(dtype()) || std::memchr(found, kNone, static_cast<size_t>(columns)) == nullptr) return;
+    for (int64_t i = 0; i < columns; ++i) rows[i] = found[i] == kNone ? -1 : found[i];
+    find_others(data, columns, rows);
   }
 
   void find_others(const char* data, int64_t columns, int64_t* rows) const {

@@ -80,6 +80,16 @@ Tensor as_lines(const Tensor& tensor, int64_t length) {
   return Tensor::view(tensor, TensorSpec::contiguous(tensor->dtype(), {rows, length}), tensor->offset());
 }
 
+// A function of its own: inlined among calls, the total would lie in memory, where each step waits for the one before.
+template <typename T, typename Total, typename Combine>
+[[gnu::noinline]] Total accumulate_piece(T* values, int64_t n, Total total, const Combine& combine) {
+  for (int64_t i = 0; i < n; ++i) {
+    total = combine(total, static_cast<Total>(values[i]));
+    values[i] = static_cast<T>(total);
+  }
+  return total;
+}
+
 // Prefix reduction starting from `neutral`; integers wrap around.
 template <typename Combine>
 void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combine& combine) {
@@ -88,21 +98,14 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
   if (!is_floating(out->dtype())) {
     auto start = static_cast<uint64_t>(neutral);
     scan_slices<int64_t>(self, out, dim, 1.0, start, [&](int64_t* values, int64_t n, uint64_t& total) {
-      for (int64_t i = 0; i < n; ++i) {
-        total = combine(total, static_cast<uint64_t>(values[i]));
-        values[i] = static_cast<int64_t>(total);
-      }
+      total = accumulate_piece(values, n, total, combine);
     });
     return;
   }
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     // In double: float32 would lose a bit with each doubling of the length.
-    scan_slices<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
-      for (int64_t i = 0; i < n; ++i) {
-        total = combine(total, static_cast<double>(values[i]));
-        values[i] = static_cast<T>(total);
-      }
-    });
+    scan_slices<T>(self, out, dim, 1.0, double(neutral),
+                   [&](T* values, int64_t n, double& total) { total = accumulate_piece(values, n, total, combine); });
   });
 }
 
