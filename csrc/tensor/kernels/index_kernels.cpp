@@ -437,8 +437,8 @@ Tensor permuted(const Tensor& tensor, std::span<const int> order) {
   return Tensor::view(tensor, spec, tensor->offset());
 }
 
-// Where the parts of out at a position are many short runs of its memory: calls write(out, places, source), all with the
-// dims in the order of out's memory and contiguous; source is null for a call without. False where they are not.
+// Where the parts of out at a position are many short runs of its memory: calls write(out, places, source), all with
+// the dims in the order of out's memory and contiguous; source is null for a call without. False where they are not.
 template <typename Write>
 bool are_short_runs_written(const Tensor& out, Places& places, const Tensor* source, const Write& write) {
   std::vector<int> order = order_in_memory(out);

@@ -1,4 +1,4 @@
-// Gathers by masks: the places of true elements, and what is there.
+// Gathers by masks: the places of true elements, and the elements at these.
 #include <algorithm>
 #include <cstring>
 
@@ -15,10 +15,10 @@
 namespace md {
 namespace {
 
-constexpr int64_t kStretch = 1024;  // flags that are looked at in one go
+constexpr int64_t kStretch = 1024;  // flags that are read in one go
 
-// Calls visit(number found before, places, n) with the places of true elements in order. There are as many as the result
-// has room for, unless another thread writes to them. Without a branch for each: masks are seldom regular.
+// Calls visit(number found before, places, n) with the places of true elements in order. There are as many as the
+// result has room for, unless another thread writes to them. Without a branch for each: masks are seldom regular.
 template <typename Visit>
 void for_true_places(const OpCall& call, const Tensor& flags, int64_t count, const Visit& visit) {
   const bool* data = flags.data<bool>();
@@ -36,23 +36,28 @@ void for_true_places(const OpCall& call, const Tensor& flags, int64_t count, con
   if (found != count) raise_op(ErrorKind::Runtime, call.row.name, "the elements are not ", count, " in number");
 }
 
-// Which position along each dim a place has; places come in order.
-class Positions {
+// The positions along all dims of places that come in order, for those of one row of the last dim at a time.
+class RowsOfPlaces {
  public:
-  explicit Positions(const Tensor& flags) : flags_(flags), last_(flags->rank() - 1), width_(flags->sizes()[last_]) {}
+  explicit RowsOfPlaces(const Tensor& flags)
+      : flags_(flags), last_(flags->rank() - 1), width_(std::max<int64_t>(flags->sizes()[last_], 1)) {}
 
-  // Calls store(dim, position) for each dim.
-  template <typename Store>
-  void of(int64_t place, const Store& store) {
-    if (place - row_start_ >= width_) move_to(place);
-    for (int d = 0; d < last_; ++d) store(d, outer_[d]);
-    store(last_, place - row_start_);
+  int64_t outer(int dim) const { return outer_[dim]; }
+  int64_t start() const { return start_; }  // the place of the row's first element
+
+  // How many of the n places are in the row of the first of them, which is the row from here on.
+  int64_t next(const int64_t* places, int64_t n) {
+    if (places[0] - start_ >= width_) move_to(places[0]);
+    int64_t end = start_ + width_, count = 1;
+    if (places[n - 1] < end) return n;
+    while (places[count] < end) ++count;
+    return count;
   }
 
  private:
   void move_to(int64_t place) {
     int64_t row = divided(place, width_);
-    row_start_ = row * width_;
+    start_ = row * width_;
     for (int d = last_ - 1; d >= 0; --d) {
       int64_t above = d == 0 ? 0 : divided(row, flags_->sizes()[d]);
       outer_[d] = row - above * flags_->sizes()[d];
@@ -67,7 +72,7 @@ class Positions {
 
   const Tensor& flags_;
   int last_;
-  int64_t width_, row_start_ = 0;
+  int64_t width_, start_ = 0;
   int64_t outer_[ElementWalk::kMaxRank] = {};
 };
 
@@ -97,11 +102,16 @@ void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
   int64_t rank = flags->rank();
   if (rank == 0) return for_true_places(call, flags, outs[0]->sizes()[0], [](int64_t, const int64_t*, int64_t) {});
-  Positions positions(flags);
+  RowsOfPlaces rows(flags);
   int64_t* out = outs[0].data<int64_t>();
   for_true_places(call, flags, outs[0]->sizes()[0], [&](int64_t, const int64_t* places, int64_t n) {
-    for (int64_t i = 0; i < n; ++i, out += rank)
-      positions.of(places[i], [out](int d, int64_t position) { out[d] = position; });
+    for (int64_t at = 0, count; at < n; at += count) {
+      count = rows.next(places + at, n - at);
+      for (int64_t i = 0; i < count; ++i, out += rank) {
+        for (int64_t d = 0; d + 1 < rank; ++d) out[d] = rows.outer(static_cast<int>(d));
+        out[rank - 1] = places[at + i] - rows.start();
+      }
+    }
   });
 }
 
@@ -113,12 +123,15 @@ void where_condition_kernel(const OpCall& call, std::span<Tensor> outs) {
       std::fill_n(outs[0].data<int64_t>() + found, n, int64_t{0});
     });
   }
-  Positions positions(flags);
-  std::vector<int64_t*> columns;
-  for (Tensor& out : outs) columns.push_back(out.data<int64_t>());
+  RowsOfPlaces rows(flags);
   for_true_places(call, flags, count, [&](int64_t found, const int64_t* places, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      positions.of(places[i], [&](int d, int64_t position) { columns[static_cast<size_t>(d)][found + i] = position; });
+    for (int64_t at = 0, same; at < n; at += same) {
+      same = rows.next(places + at, n - at);
+      int last = flags->rank() - 1;
+      for (int d = 0; d < last; ++d)
+        std::fill_n(outs[static_cast<size_t>(d)].data<int64_t>() + found + at, same, rows.outer(d));
+      int64_t* columns = outs[static_cast<size_t>(last)].data<int64_t>() + found + at;
+      for (int64_t i = 0; i < same; ++i) columns[i] = places[at + i] - rows.start();
     }
   });
 }
