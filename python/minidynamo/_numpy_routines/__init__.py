@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from . import lapack
+from .blas_threads import OneThread, is_small
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
+
+_one_thread: dict[str, OneThread] = {}  # of the NumPy in that file
 
 
 def run(
@@ -20,9 +25,15 @@ def run(
         import numpy
     except ImportError as error:
         raise ImportError(f"decompositions need NumPy, which cannot be imported: {error}") from None
+    if numpy.__file__ not in _one_thread:
+        try:
+            import ctypes
+        except ImportError:
+            ctypes = None
+        _one_thread[numpy.__file__] = OneThread(numpy, ctypes)
     arrays = [numpy.ndarray(sizes, dtype, memory, 0, strides) for memory, dtype, sizes, strides in operands]
     # Overflow yields infinity without a warning, as in torch.
-    with numpy.errstate(all="ignore"):
+    with _one_thread[numpy.__file__] if is_small(arrays) else contextlib.nullcontext(), numpy.errstate(all="ignore"):
         found = lapack.decomposed(numpy, routine, arrays, mode, tolerance)
     found = found if isinstance(found, tuple) else (found,)
     for (memory, dtype, sizes, strides), values in zip(results, found):
