@@ -30,6 +30,8 @@ def _integers(op: str, input: Tensor, other: Tensor) -> tuple[Tensor, ...]:
 def _gcd(a: Tensor, b: Tensor) -> Tensor:
     a, b = a.abs(), b.abs()
     for _ in range(_STEPS[a.dtype.itemsize]):
+        if not minidynamo.compiler.is_compiling() and not b.any():
+            return a
         # Once b is 0, a stays.
         rest = minidynamo.where(b == 0, b, a % minidynamo.where(b == 0, 1, b))
         a, b = minidynamo.where(b == 0, a, b), rest
