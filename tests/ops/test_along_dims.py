@@ -58,6 +58,22 @@ OPS = {
     "masked_select": (lambda m, x, dim, at, part: m.masked_select(x, x > 0), NUMBERS),
     "masked_scatter": (lambda m, x, dim, at, part: x.masked_scatter(x > 0, m.cat([x.reshape(-1)[::2]] * 2)), NUMBERS),
     "scatter_add": (lambda m, x, dim, at, part: x.scatter_add(dim, places_of(m, x, dim, at), part), NUMBERS),
+    "scatter": (
+        lambda m, x, dim, at, part: x.scatter(dim, places_of(m, x, dim, at[:1]), part.narrow(dim, 0, min(1, len(at)))),
+        NUMBERS,
+    ),
+    "scatter, multiplied": (
+        lambda m, x, dim, at, part: x.scatter(dim, places_of(m, x, dim, at), part, reduce="multiply"),
+        ("float64", "int32", "int64", "uint8", "bool"),
+    ),
+    "scatter_reduce, largest": (
+        lambda m, x, dim, at, part: x.scatter_reduce(dim, places_of(m, x, dim, at), part, "amax"),
+        NUMBERS,
+    ),
+    "scatter_reduce, smallest": (
+        lambda m, x, dim, at, part: x.scatter_reduce(dim, places_of(m, x, dim, at), part, "amin"),
+        NUMBERS,
+    ),
     "scatter, reduced": (
         lambda m, x, dim, at, part: x.scatter(dim, places_of(m, x, dim, at), part, reduce="add"),
         NUMBERS,

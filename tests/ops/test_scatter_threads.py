@@ -33,12 +33,16 @@ def in_order(start, dim, index, values, combine):
     return out
 
 
+@pytest.mark.parametrize("are_rows", [False, True], ids=["elements", "rows"])
 @pytest.mark.parametrize("shape, dim", SHAPES)
-def test_the_order_of_elements_is_kept(threads, shape, dim):
+def test_the_order_of_elements_is_kept(threads, shape, dim, are_rows):
     rng = numpy.random.default_rng(len(shape) + dim)
     start, values = (rng.standard_normal(shape).astype("float32") for _ in range(2))
     index = rng.integers(0, min(shape[dim], 40), shape)
     given = [minidynamo.from_numpy(each.copy()) for each in (start, index, values)]
+    if are_rows:  # that the index sends as a whole
+        index = numpy.broadcast_to(index[..., :1], shape)
+        given[1] = given[1][..., :1].expand(shape)
     results = {
         "last": (given[0].scatter(dim, given[1], given[2]), lambda held, value: value),
         "product": (

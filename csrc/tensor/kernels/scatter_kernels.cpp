@@ -12,6 +12,7 @@
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/simd/loops.h"
+#include "tensor/simd/pointwise.h"
 #include "tensor/storage.h"
 
 namespace md {
@@ -204,9 +205,88 @@ void visit_scattered(const OpCall& call, const Tensor& out, const Visit& visit) 
   scattered.for_each([&](int64_t to, int64_t from) { visit(places[to], static_cast<const T*>(values)[from]); });
 }
 
+// An index that is repeated along the last dim, which is not the one that it is along: whole rows go to a place.
+class ScatteredRows {
+ public:
+  ScatteredRows(const OpCall& call, const Tensor& out) : call_(call), out_(out) {}
+
+  bool is_possible() const {
+    constexpr int64_t kShortest = 16;
+    if (!arg_is<Tensor>(call_, 3)) return false;
+    const Tensor &index = tensor_arg(call_, 2), &src = tensor_arg(call_, 3);
+    int last = out_->rank() - 1;
+    return last >= 1 && index->rank() == last + 1 && dim() != last && index->strides()[last] == 0 &&
+           index->sizes()[last] >= kShortest && index->numel() > 0 && src->dtype() == out_->dtype() &&
+           out_->strides()[last] == 1 && src->strides()[last] == 1;
+  }
+
+  // Calls combine(to, from, n) for the rows in row-major order; each thread has columns of its own.
+  template <typename Combine>
+  void run(const Combine& combine) const {
+    Tensor places = one_of_each_row();
+    check_scattered(call_, places, dim(), out_->sizes()[dim()]);
+    start_from_self(call_, out_);
+    constexpr int64_t kTogether = 256;
+    int64_t columns = tensor_arg(call_, 2)->sizes()[out_->rank() - 1], parts = (columns + kTogether - 1) / kTogether;
+    double ns = static_cast<double>(places->numel()) * (5 + 0.3 * static_cast<double>(std::min(columns, kTogether)));
+    parallel_for(parts, ns, [&](int64_t begin, int64_t end) {
+      int64_t first = begin * kTogether;
+      run_columns(places, first, std::min(columns, end * kTogether) - first, combine);
+    });
+  }
+
+ private:
+  int dim() const { return wrap_dim(call_, int_arg(call_, 1), out_->rank()); }
+
+  Tensor one_of_each_row() const {
+    const Tensor& index = tensor_arg(call_, 2);
+    TensorSpec spec = index.spec();
+    int last = spec.rank() - 1;
+    spec.sizes.erase(last);
+    spec.strides.erase(last);
+    return as_contiguous(Tensor::view(index, spec, index->offset()), DType::int64);
+  }
+
+  template <typename Combine>
+  void run_columns(const Tensor& places, int64_t first, int64_t n, const Combine& combine) const {
+    const Tensor& src = tensor_arg(call_, 3);
+    auto item = static_cast<int64_t>(item_size(out_->dtype()));
+    for (int64_t row = 0; row < places->numel(); ++row) {
+      int64_t to = first, from = first;
+      for (int64_t d = places->rank() - 1, rest = row; d >= 0; --d) {
+        int64_t position = rest % places->sizes()[d];
+        rest /= places->sizes()[d];
+        from += position * src->strides()[d];
+        to += (d == dim() ? places.data<const int64_t>()[row] : position) * out_->strides()[d];
+      }
+      combine(out_.data<char>() + to * item, src.data<const char>() + from * item, n);
+    }
+  }
+
+  const OpCall& call_;
+  const Tensor& out_;
+};
+
+// Where whole rows go to places: an element of a place becomes the function of one of the row and of itself.
+bool are_rows_combined(const OpCall& call, const Tensor& out, Pointwise function) {
+  ScatteredRows rows(call, out);
+  if (is_complex(out->dtype()) || !rows.is_possible()) return false;
+  PointwiseLoop combine = pointwise_loop(static_cast<int>(function), out->dtype());
+  if (combine == nullptr) return false;
+  rows.run([combine](char* to, const char* from, int64_t n) {
+    const void* operands[] = {from, to};
+    combine(operands, to, n, nullptr);
+  });
+  return true;
+}
+
 }  // namespace
 
 void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (ScatteredRows rows(call, outs[0]); rows.is_possible()) {
+    size_t item = item_size(outs[0]->dtype());
+    return rows.run([item](char* to, const char* from, int64_t n) { copy_run(item, from, to, n); });
+  }
   with_word(item_size(outs[0]->dtype()), [&]<typename Word>(Word) {
     visit_scattered<Word>(call, outs[0], [](Word& place, const Word& value) { place = value; });
   });
@@ -214,6 +294,7 @@ void scatter_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void scatter_reduce_kernel(const OpCall& call, std::span<Tensor> outs) {
   bool multiplies = arg_as<std::string>(call, 4) == "multiply";
+  if (are_rows_combined(call, outs[0], multiplies ? Pointwise::mul : Pointwise::add)) return;
   with_wrapping_type(outs[0]->dtype(), [&]<typename T>() {
     visit_scattered<T>(call, outs[0], [&](T& place, const T& value) {
       auto a = comparable(place), b = comparable(value);
@@ -223,7 +304,7 @@ void scatter_reduce_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
-  if (add_along_one_dim(call, outs[0])) return;
+  if (add_along_one_dim(call, outs[0]) || are_rows_combined(call, outs[0], Pointwise::add)) return;
   auto add = [&]<typename T>() {
     visit_scattered<T>(call, outs[0], [](T& place, const T& value) { add_to(place, value); });
   };
@@ -232,6 +313,7 @@ void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
 
 void scatter_extreme_kernel(const OpCall& call, std::span<Tensor> outs) {
   bool largest = bool_arg(call, 4);
+  if (are_rows_combined(call, outs[0], largest ? Pointwise::maximum : Pointwise::minimum)) return;
   with_type(outs[0]->dtype(), [&]<typename T>() {
     visit_scattered<T>(call, outs[0], [&](T& place, const T& value) {
       auto held = comparable(place), given = comparable(value);
