@@ -9,7 +9,7 @@ import minidynamo
 
 from .._C import Tensor, _as_size
 from .autocast import full_precision, is_autocasting
-from .registry import composite, fitted, prims, require_data, require_tensor, wrapped_dim, written
+from .registry import composite, fitted, is_inexact, prims, require_data, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum over dim or over all, NaN counted as 0."""
     require_tensor("nansum", input)
+    if not is_inexact(input):
+        return input.sum(dim, keepdim, dtype=dtype)
+    if input.is_floating_point() and not input.requires_grad:
+        return prims.nan_to_num(input, 0.0, math.inf, -math.inf).sum(dim, keepdim, dtype=dtype)
     return minidynamo.where(input != input, 0, input).sum(dim, keepdim, dtype=dtype)
 
 

@@ -9,6 +9,8 @@ from .blas_threads import OneThread, is_small
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
 
 _one_thread: dict[str, OneThread] = {}  # of the NumPy in that file
@@ -26,6 +28,7 @@ def run(
     except ImportError as error:
         raise ImportError(f"decompositions need NumPy, which cannot be imported: {error}") from None
     if numpy.__file__ not in _one_thread:
+        ctypes: ModuleType | None
         try:
             import ctypes
         except ImportError:

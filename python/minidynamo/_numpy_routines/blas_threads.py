@@ -20,7 +20,9 @@ class OneThread:
     def __init__(self, numpy: ModuleType, ctypes: ModuleType | None) -> None:
         self._lock = threading.Lock()
         self._inside, self._before = 0, 1
-        self._get, self._set = (_functions(numpy, ctypes) if ctypes else None) or (None, None)
+        found = _functions(numpy, ctypes) if ctypes else None
+        self._get: Any = found and found[0]
+        self._set: Any = found and found[1]
 
     def __enter__(self) -> None:
         if self._set is None:
@@ -46,7 +48,7 @@ def is_small(arrays: list[Any]) -> bool:
 
 
 def _functions(numpy: ModuleType, ctypes: ModuleType) -> tuple[Any, Any] | None:
-    folder = os.path.join(os.path.dirname(os.path.dirname(numpy.__file__)), "numpy.libs")
+    folder = os.path.join(os.path.dirname(os.path.dirname(str(numpy.__file__))), "numpy.libs")
     if not os.path.isdir(folder):
         return None
     for file in os.listdir(folder):
