@@ -1,5 +1,6 @@
-// Convolutions of which each window is a whole image, as those behind a mean over an image are: the images, as rows, times
-// the weights, read as they come. oneDNN's convolutions take several times as long to read weights that no cache holds.
+// Convolutions of which each window is a whole image, as those behind a mean over an image are: the images, as rows,
+// times the weights, read as they come. oneDNN's convolutions take several times as long to read weights that no cache
+// holds.
 #pragma once
 #include "tensor/gemm/onednn.h"
 

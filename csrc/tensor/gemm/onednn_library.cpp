@@ -1,5 +1,5 @@
-// oneDNN's C functions, of which each is found in the library at its first call: to load the library takes milliseconds, which
-// a program without convolutions, batches of products and 16-bit floats need not spend.
+// oneDNN's C functions, of which each is found in the library at its first call: to load the library takes
+// milliseconds, which a program without convolutions, batches of products and 16-bit floats need not spend.
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 

@@ -1,5 +1,5 @@
-// The largest values of sliding windows over contiguous planes: of each row of a plane by columns, then of rows. In both the
-// first of equal elements stays, as in a window that is read row by row, and the last NaN.
+// The largest values of sliding windows over contiguous planes: of each row of a plane by columns, then of rows. In
+// both the first of equal elements stays, as in a window that is read row by row, and the last NaN.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -54,8 +54,8 @@ class WindowMaxima {
     std::vector<const T*> rows;
   };
 
-  // The largest elements by columns of `count` rows. Rows are read again when what was written of them has left the store
-  // buffer, from which vectors across two stores cannot be forwarded.
+  // The largest elements by columns of `count` rows. Rows are read again when what was written of them has left the
+  // store buffer, from which vectors across two stores cannot be forwarded.
   void take_rows(const T* src, int64_t count, Room& room, T* lines) const {
     const WindowDim& w = geometry_.dims[2];
     WindowsOfRow windows = {w.output, w.kernel, w.stride, w.dilation};

@@ -1,5 +1,5 @@
-// The means of sliding windows over contiguous planes: rows are padded with zeros, which leave sums as they are, so that all
-// windows of a row are summed side by side, each read row by row.
+// The means of sliding windows over contiguous planes: rows are padded with zeros, which leave sums as they are, so
+// that all windows of a row are summed side by side, each read row by row.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -24,8 +24,8 @@ class WindowMeans {
     band_ = std::clamp<int64_t>(wanted, std::min(4 * h.kernel, h.output), h.output);
     bands_ = (h.output + band_ - 1) / band_;
   }
-  // along(dim, o): what the window o of a dim counts for; the divisor is the product over the dims. A window that counts for
-  // nothing has no elements.
+  // along(dim, o): what the window o of a dim counts for; the divisor is the product over the dims. A window that
+  // counts for nothing has no elements.
   template <typename Along>
   void run(const T* src, int64_t planes, T* dst, const Along& along) const {
     const auto& [d, h, w] = geometry_.dims;

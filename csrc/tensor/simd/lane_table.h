@@ -48,13 +48,14 @@ struct LaneLoops {
   // Of n windows the largest elements and their places: the first of equal ones, the last NaN. Places fit 32 bits.
   void (*largest_of_windows)(const WindowRow<T>& row, int64_t n, T* values, int64_t* places);
   void (*largest_values_of_windows)(const WindowRow<T>& row, int64_t n, T* values);
-  // Of the windows of a row, which begins with its padding, the largest elements, the first of equal ones and the last NaN.
-  // Whole vectors are read and written.
+  // Of the windows of a row, which begins with its padding, the largest elements, the first of equal ones and the last
+  // NaN. Whole vectors are read and written.
   void (*largest_by_columns)(const T* row, const WindowsOfRow& windows, T* values);
-  // values[i] = the largest of rows[k][i], likewise. Whole vectors are read, and written as long as they end before `last`.
+  // values[i] = the largest of rows[k][i], likewise. Whole vectors are read, and written as long as they end before
+  // `last`.
   void (*largest_of_rows)(std::span<const T* const> rows, int64_t n, const T* last, T* values);
-  // Of the windows that rows begin with, the sums of the elements, row by row, divided each by its divisor. Whole vectors as
-  // above; divisors are whole vectors.
+  // Of the windows that rows begin with, the sums of the elements, row by row, divided each by its divisor. Whole
+  // vectors as above; divisors are whole vectors.
   void (*means_of_rows)(std::span<const T* const> rows, const WindowsOfRow& windows, const T* divisors, const T* last,
                         T* means);
   // Of n windows the sums of the elements one after the other, divided.
