@@ -247,7 +247,8 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     plan->relied_ = std::move(relied);
     GradientGraph gradients = gradient_graph(*forward, {given.get(), count}, plan->relied_);
     // Values that results are views of have gradients only where they are written to.
-    std::vector<bool> of_results(plan->has_history_.begin(), plan->has_history_.begin() + plan->own_outputs_);
+    auto end_of_results = plan->has_history_.begin() + static_cast<std::ptrdiff_t>(plan->own_outputs_);
+    std::vector<bool> of_results(plan->has_history_.begin(), end_of_results);
     of_results.resize(count);
     std::optional<GradientGraph> usual;
     if (forward->is_symbolic() && of_results != plan->has_history_)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/error.h"
 #include "tensor/parallel/threads.h"
@@ -20,6 +21,7 @@ void copy_dealt(const Tensor& src, const Tensor& dst, const ElementWalk& walk) {
   int64_t rows = walk.dealt_rows(), step = walk.dealt_step();
   ElementWalk rest = walk.without_dealt_rows();
   auto width = static_cast<size_t>(std::countr_zero(item_size(dst->dtype())));
+  MD_ASSERT(width < std::size(loops().lanes->deal), "no loop deals words of that size");
   DealLoop deal = loops().lanes->deal[width];
   parallel_for(rest.count(), copy_cost(dst) * static_cast<double>(rows), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end;) {
