@@ -100,7 +100,7 @@ def program(maker, write, breaker, before):
 
 def without_names_of_nodes(text):
     """A region is one node of the graph of gradients."""
-    return re.sub(r"grad_fn=<\w+>", "grad_fn", text)
+    return re.sub(r"Output \d+ of \w+ is a view", "a view", re.sub(r"grad_fn=<\w+>", "grad_fn", text))
 
 
 def describe(value):
@@ -121,7 +121,7 @@ def outcome(function, requires_grad):
         try:
             result = describe(function(x, leaf, source))
         except Exception as error:
-            result = type(error).__name__, str(error), error.__traceback__.tb_next.tb_lineno
+            result = type(error).__name__, without_names_of_nodes(str(error)), error.__traceback__.tb_next.tb_lineno
     return result, describe(x), describe(leaf), list(RUNS), without_names_of_nodes(output.getvalue())
 
 
