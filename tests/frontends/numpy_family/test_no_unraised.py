@@ -37,7 +37,7 @@ def placed(function):
 
 CALLS = {
     **{
-        name: getattr(np, name)
+        name: lambda a, name=name: getattr(np, name)(a)
         for name in ("abs", "floor", "ceil", "trunc", "rint", "fix", "sign", "square", "positive")
     },
     "less": lambda a: a < 1,
