@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "base/rounding.h"
-#include "tensor/kernels/window_rows.h"
-#include "tensor/parallel/threads.h"
+#include "tensor/kernels/window_bands.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -15,26 +14,18 @@ template <typename T>
 class WindowMaxima {
  public:
   // lowest: of a window without elements.
-  WindowMaxima(const WindowGeometry& geometry, T lowest) : geometry_(geometry), lowest_(lowest) {
-    constexpr int64_t kBandItems = 1 << 13;  // of lines, which the L1 cache keeps
-    const auto& [d, h, w] = geometry.dims;
-    line_ = round_up(w.output, kMostLanes);
-    int64_t span = (h.kernel - 1) * h.dilation + 1, deep = std::min(d.kernel, d.input);
-    int64_t wanted = (kBandItems / (line_ * deep) - span) / h.stride + 1;
-    band_ = std::clamp<int64_t>(wanted, std::min(4 * span, h.output), h.output);
-    bands_ = (h.output + band_ - 1) / band_;
-  }
+  WindowMaxima(const WindowGeometry& geometry, T lowest)
+      : geometry_(geometry),
+        lowest_(lowest),
+        line_(round_up(geometry.dims[2].output, kMostLanes)),
+        bands_(geometry, line_) {}
+
   void run(const T* src, int64_t planes, T* dst) const {
     const auto& [d, h, w] = geometry_.dims;
-    int64_t pieces = d.output * bands_;
-    double ns = 0.05 * static_cast<double>(band_ * w.output * (h.kernel + w.kernel * h.stride));
-    parallel_for(planes * pieces, ns, [&](int64_t begin, int64_t end) {
-      Room room(*this);
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t plane = i / pieces, depth = i % pieces / bands_, first = i % bands_ * band_;
-        run_band(src + plane * geometry_.input_size(), depth, first, std::min(band_, h.output - first), room,
-                 dst + plane * geometry_.output_size());
-      }
+    double ns = 0.05 * static_cast<double>(bands_.rows() * w.output * (h.kernel + w.kernel * h.stride));
+    auto make_room = [&] { return Room(*this); };
+    bands_.for_each(planes, ns, make_room, [&](const WindowBands::Band& band, Room& room) {
+      run_band(band, src + band.plane * geometry_.input_size(), room, dst + band.plane * geometry_.output_size());
     });
   }
 
@@ -43,7 +34,7 @@ class WindowMaxima {
 
   // Of one thread: rows with their padding, the largest elements of rows by columns, and those that one result reads.
   struct Room {
-    explicit Room(const WindowMaxima& of) {
+    explicit Room(const WindowMaxima& of) : lines(static_cast<size_t>(of.bands_.most_items())) {
       const WindowDim& w = of.geometry_.dims[2];
       int64_t read = (of.line_ + kMostLanes) * w.stride + (w.kernel - 1) * w.dilation + w.padding;
       pitch = round_up(std::max(read, w.padding + w.input), kMostLanes);
@@ -68,36 +59,25 @@ class WindowMaxima {
     }
   }
 
-  // `count` rows of results of one depth.
-  void run_band(const T* plane, int64_t depth, int64_t first, int64_t count, Room& room, T* dst) const {
+  void run_band(const WindowBands::Band& band, const T* plane, Room& room, T* dst) const {
     const auto& [d, h, w] = geometry_.dims;
-    WindowRange layers = covered_range(d, depth);
-    int64_t begin = std::max<int64_t>(first * h.stride - h.padding, 0);
-    int64_t end = (first + count - 1) * h.stride - h.padding + (h.kernel - 1) * h.dilation + 1;
-    int64_t read = std::max<int64_t>(std::min(end, h.input) - begin, 0);
-    room.lines.resize(static_cast<size_t>(layers.count() * read * line_));
     T* line = room.lines.data();
-    for (int64_t z = layers.begin; z < layers.end; z += layers.step, line += read * line_)
-      take_rows(plane + (z * h.input + begin) * w.input, read, room, line);
-    T* to = dst + (depth * h.output + first) * w.output;
-    const T* last = to + count * w.output;
-    for (int64_t i = 0; i < count; ++i, to += w.output) {
-      WindowRange height = covered_range(h, first + i);
-      room.rows.clear();
-      for (int64_t z = 0; z < layers.count(); ++z)
-        for (int64_t y = height.begin; y < height.end; y += height.step)
-          room.rows.push_back(room.lines.data() + (z * read + y - begin) * line_);
-      if (room.rows.empty())
-        std::fill_n(to, w.output, lowest_);
+    for (int64_t z = band.layers.begin; z < band.layers.end; z += band.layers.step, line += band.read * line_)
+      take_rows(plane + (z * h.input + band.begin) * w.input, band.read, room, line);
+    dst += band.depth * h.output * w.output;
+    const T* last = dst + (band.first + band.count) * w.output;
+    bands_.for_each_result(band, room.lines.data(), room.rows, [&](int64_t y, const std::vector<const T*>& rows) {
+      if (rows.empty())
+        std::fill_n(dst + y * w.output, w.output, lowest_);
       else
-        loops().lanes->template of<T>().largest_of_rows(room.rows, w.output, last, to);
-    }
+        loops().lanes->template of<T>().largest_of_rows(rows, w.output, last, dst + y * w.output);
+    });
   }
 
   const WindowGeometry& geometry_;
   T lowest_;
-  int64_t line_;          // items of a line of results, in whole vectors
-  int64_t band_, bands_;  // rows of results that are computed from the same lines
+  int64_t line_;  // items of a line of results, in whole vectors
+  WindowBands bands_;
 };
 
 }  // namespace md

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "base/rounding.h"
-#include "tensor/kernels/window_rows.h"
-#include "tensor/parallel/threads.h"
+#include "tensor/kernels/window_bands.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -14,73 +13,51 @@ namespace md {
 template <typename T>
 class WindowMeans {
  public:
-  explicit WindowMeans(const WindowGeometry& geometry) : geometry_(geometry) {
-    constexpr int64_t kBandItems = 1 << 13;  // of padded rows, which the L1 cache keeps
-    const auto& [d, h, w] = geometry.dims;
-    int64_t read = (round_up(w.output, kMostLanes) + kMostLanes) * w.stride + (w.kernel - 1) * w.dilation;
-    pitch_ = round_up(std::max(read, w.padding + w.input), kMostLanes);
-    deep_ = std::min(d.kernel, d.input);
-    int64_t wanted = (kBandItems / (pitch_ * deep_) - h.kernel) / h.stride + 1;
-    band_ = std::clamp<int64_t>(wanted, std::min(4 * h.kernel, h.output), h.output);
-    bands_ = (h.output + band_ - 1) / band_;
-  }
+  explicit WindowMeans(const WindowGeometry& geometry)
+      : geometry_(geometry), pitch_(pitch_of(geometry.dims[2])), bands_(geometry, pitch_) {}
+
   // along(dim, o): what the window o of a dim counts for; the divisor is the product over the dims. A window that
   // counts for nothing has no elements.
   template <typename Along>
   void run(const T* src, int64_t planes, T* dst, const Along& along) const {
-    const auto& [d, h, w] = geometry_.dims;
-    int64_t pieces = d.output * bands_;
-    double ns = 0.05 * static_cast<double>(band_ * w.output * geometry_.kernel_size());
-    parallel_for(planes * pieces, ns, [&](int64_t begin, int64_t end) {
-      Room room(*this);
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t plane = i / pieces, depth = i % pieces / bands_, first = i % bands_ * band_;
-        run_band(src + plane * geometry_.input_size(), depth, first, std::min(band_, h.output - first), room,
-                 dst + plane * geometry_.output_size(), along);
-      }
+    double ns = 0.05 * static_cast<double>(bands_.rows() * geometry_.dims[2].output * geometry_.kernel_size());
+    auto make_room = [&] { return Room(*this); };
+    bands_.for_each(planes, ns, make_room, [&](const WindowBands::Band& band, Room& room) {
+      run_band(band, src + band.plane * geometry_.input_size(), room, dst + band.plane * geometry_.output_size(),
+               along);
     });
   }
 
  private:
   static constexpr int64_t kMostLanes = 16;
 
+  static int64_t pitch_of(const WindowDim& w) {
+    int64_t read = (round_up(w.output, kMostLanes) + kMostLanes) * w.stride + (w.kernel - 1) * w.dilation;
+    return round_up(std::max(read, w.padding + w.input), kMostLanes);
+  }
+
   // Of one thread: the padded rows of a band, those of one result, and the divisors of the windows of a row.
   struct Room {
-    explicit Room(const WindowMeans& of) {
-      const WindowDim& h = of.geometry_.dims[1];
-      int64_t rows = std::min((of.band_ - 1) * h.stride + h.kernel, h.input);
-      padded.assign(static_cast<size_t>(of.deep_ * rows * of.pitch_), T(0));
-      divisors.resize(static_cast<size_t>(round_up(of.geometry_.dims[2].output, kMostLanes)), T(1));
-    }
+    explicit Room(const WindowMeans& of)
+        : padded(static_cast<size_t>(of.bands_.most_items()), T(0)),
+          divisors(static_cast<size_t>(round_up(of.geometry_.dims[2].output, kMostLanes)), T(1)) {}
     std::vector<T> padded, divisors;
     std::vector<const T*> rows;
     int64_t factor = -1;  // of the divisors, by the dims before the last
   };
 
   template <typename Along>
-  void run_band(const T* plane, int64_t depth, int64_t first, int64_t count, Room& room, T* dst,
-                const Along& along) const {
+  void run_band(const WindowBands::Band& band, const T* plane, Room& room, T* dst, const Along& along) const {
     const auto& [d, h, w] = geometry_.dims;
-    WindowRange layers = covered_range(d, depth);
-    int64_t begin = std::max<int64_t>(first * h.stride - h.padding, 0);
-    int64_t end = std::min((first + count - 1) * h.stride - h.padding + h.kernel, h.input);
-    int64_t read = std::max<int64_t>(end - begin, 0);
-    T* line = room.padded.data();
-    for (int64_t z = layers.begin; z < layers.end; ++z)
-      for (int64_t y = begin; y < begin + read; ++y, line += pitch_)
-        std::copy_n(plane + (z * h.input + y) * w.input, w.input, line + w.padding);
-    T* to = dst + (depth * h.output + first) * w.output;
-    const T* last = to + count * w.output;
-    for (int64_t i = 0; i < count; ++i, to += w.output) {
-      WindowRange height = covered_range(h, first + i);
-      room.rows.clear();
-      for (int64_t z = 0; z < layers.count(); ++z)
-        for (int64_t y = height.begin; y < height.end; ++y)
-          room.rows.push_back(room.padded.data() + (z * read + y - begin) * pitch_);
-      divide_by(along(d, depth) * along(h, first + i), room, along);
-      loops().lanes->template of<T>().means_of_rows(room.rows, {w.output, w.kernel, w.stride, 1}, room.divisors.data(),
-                                                    last, to);
-    }
+    bands_.for_each_row(band, room.padded.data(),
+                        [&](int64_t row, T* line) { std::copy_n(plane + row * w.input, w.input, line + w.padding); });
+    dst += band.depth * h.output * w.output;
+    const T* last = dst + (band.first + band.count) * w.output;
+    bands_.for_each_result(band, room.padded.data(), room.rows, [&](int64_t y, const std::vector<const T*>& rows) {
+      divide_by(along(d, band.depth) * along(h, y), room, along);
+      loops().lanes->template of<T>().means_of_rows(rows, {w.output, w.kernel, w.stride, 1}, room.divisors.data(), last,
+                                                    dst + y * w.output);
+    });
   }
 
   template <typename Along>
@@ -95,8 +72,8 @@ class WindowMeans {
   }
 
   const WindowGeometry& geometry_;
-  int64_t pitch_, deep_;  // items of a padded row; the most layers of a window
-  int64_t band_, bands_;  // rows of results that are computed from the same rows
+  int64_t pitch_;  // items of a padded row
+  WindowBands bands_;
 };
 
 }  // namespace md
