@@ -35,7 +35,9 @@ def test_show_config_lists_changed_flags():
     assert re.search(r"walk_limit +1000000 \(default\)", minidynamo.show_config())
 
 
-@pytest.mark.parametrize("module", ["numpy", "logging", "inspect", "typing", "ast", "dis", "unittest"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "logging", "inspect", "typing", "ast", "dis", "unittest", "threading", "contextlib"]
+)
 def test_import_is_lean(module):
     code = f"import sys; before = set(sys.modules); import minidynamo; print({module!r} in set(sys.modules) - before)"
     assert run("-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}") == "False\n"

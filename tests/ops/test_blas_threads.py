@@ -1,65 +1,71 @@
-"""Decompositions of small matrices run NumPy's BLAS on one thread, and leave its number of threads as it was."""
+"""NumPy's BLAS runs on one thread during decompositions of small matrices, and on as many as before afterwards."""
 
+import ctypes
 import threading
 
 import pytest
 
-import minidynamo as md
+import minidynamo
+from minidynamo._numpy_routines.blas_threads import OneThread, is_small
 
-pytest.importorskip("numpy")
-
-
-def blas():
-    from minidynamo import _numpy_routines
-
-    md.linalg.svdvals(md.eye(3))
-    (found,) = _numpy_routines._one_thread.values()
-    if found._set is None:
-        pytest.skip("NumPy has another BLAS")
-    return found
+numpy = pytest.importorskip("numpy")
 
 
-def seen_by(call, monkeypatch):
-    """How many threads there were inside of a call."""
-    from minidynamo._numpy_routines import lapack
-
-    counts, run, found = [], lapack.decomposed, blas()
-
-    def counted(*args):
-        counts.append(found._get())
-        return run(*args)
-
-    monkeypatch.setattr(lapack, "decomposed", counted)
-    call()
-    return counts
+def threads_of(context):
+    if context._get is None:
+        pytest.skip("this NumPy has no BLAS of its own wheel")
+    return context._get()
 
 
-def test_small_matrices_have_one(monkeypatch):
-    found = blas()
-    before = found._get()
-    assert seen_by(lambda: md.linalg.svd(md.randn(4, 30, 20)), monkeypatch) == [1]
-    assert found._get() == before
+def test_threads_are_as_before():
+    context = OneThread(numpy, ctypes)
+    before = threads_of(context)
+    with context:
+        assert threads_of(context) == 1
+        with context:
+            assert threads_of(context) == 1
+        assert threads_of(context) == 1
+    assert threads_of(context) == before
+    with pytest.raises(ZeroDivisionError), context:
+        1 / 0  # noqa: B018
+    assert threads_of(context) == before
 
 
-def test_large_ones_have_all(monkeypatch):
-    before = blas()._get()
-    assert seen_by(lambda: md.linalg.eigvalsh(md.eye(512)), monkeypatch) == [before]
+def test_many_threads_at_once():
+    context = OneThread(numpy, ctypes)
+    before, found = threads_of(context), []
+
+    def decompose():
+        for _ in range(20):
+            with context:
+                found.append(threads_of(context))
+
+    workers = [threading.Thread(target=decompose) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert set(found) == {1}
+    assert threads_of(context) == before
 
 
-def test_after_an_error():
-    found = blas()
-    before = found._get()
-    with pytest.raises(RuntimeError):
-        md.linalg.eigvals(md.full((3, 3), md.nan))
-    assert (found._get(), found._inside) == (before, 0)
+def test_without_ctypes_nothing_changes():
+    with OneThread(numpy, None):
+        pass
 
 
-def test_threads_of_a_program():
-    found = blas()
-    before = found._get()
-    threads = [threading.Thread(target=lambda: [md.linalg.svd(md.randn(9, 9)) for _ in range(30)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (found._get(), found._inside) == (before, 0)
+@pytest.mark.parametrize(
+    ("shapes", "small"),
+    [([(3, 3)], True), ([(7, 4, 4), (7, 4)], True), ([(512, 512)], False), ([(9, 2000, 511)], True), ([(5,)], True)],
+)
+def test_which_are_small(shapes, small):
+    assert is_small([numpy.zeros(shape) for shape in shapes]) is small
+
+
+def test_a_decomposition_leaves_the_threads():
+    context = OneThread(numpy, ctypes)
+    before = threads_of(context)
+    minidynamo.linalg.svd(minidynamo.eye(8, dtype=minidynamo.float64))
+    with pytest.raises(minidynamo.linalg.LinAlgError):
+        minidynamo.linalg.eigvals(minidynamo.full((3, 3), float("nan")))
+    assert threads_of(context) == before

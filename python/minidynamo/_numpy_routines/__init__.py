@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from . import lapack
-from .blas_threads import OneThread, is_small
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from .blas_threads import OneThread
 
     _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
 
@@ -27,6 +26,10 @@ def run(
         import numpy
     except ImportError as error:
         raise ImportError(f"decompositions need NumPy, which cannot be imported: {error}") from None
+    import contextlib
+
+    from .blas_threads import OneThread, is_small
+
     if numpy.__file__ not in _one_thread:
         ctypes: ModuleType | None
         try:
