@@ -1,5 +1,5 @@
 // Convolutions of float32 whose channels are convolved each by itself, in one or two dims: a channel's rows are padded
-// into memory of the L1 cache, and each number of the kernel meets whole vectors of them; or, of small images, vectors
+// into memory of the L1 cache, and each number of the kernel meets whole vectors of them; or, of narrow images, vectors
 // of channels (depthwise_channels.h). A channel may have several results.
 #pragma once
 #include "tensor/gemm/onednn.h"

@@ -9,8 +9,9 @@
 namespace md {
 namespace {
 
-constexpr int64_t kMostFloats = 24 * 1024;  // of a block and its results
-constexpr int64_t kMostColumns = 20;        // of results: longer rows fill vectors
+constexpr int64_t kWantedFloats = 24 * 1024, kMostFloats = 128 * 1024;  // of a block and its results
+constexpr int64_t kMostColumns = 20;                                    // of results: longer rows fill vectors
+constexpr int64_t kLeastBands = 4;  // rows of results per row that is read again by the next block
 
 class DepthwiseChannels final : public InPlaceWeights {
  public:
@@ -21,12 +22,13 @@ class DepthwiseChannels final : public InPlaceWeights {
         lanes_(loops().depthwise.lanes),
         down_(extent_of(spec, 0)),
         across_(extent_of(spec, 1)),
-        // Windows end in the padding at the latest.
-        rows_(std::max(down_.src + down_.padding, (down_.dst - 1) * down_.stride + down_.span())),
-        line_(std::max(across_.src + across_.padding, (across_.dst - 1) * across_.stride + across_.span())) {}
+        line_(std::max(across_.src + across_.padding, (across_.dst - 1) * across_.stride + across_.span())) {
+    int64_t room = kWantedFloats / lanes_ - down_.span() * line_;
+    int64_t wanted = room / (down_.stride * line_ + across_.dst) + 1;
+    band_ = std::clamp<int64_t>(wanted, std::min(kLeastBands * down_.span(), down_.dst), down_.dst);
+  }
 
-  int64_t block_floats() const { return rows_ * line_ * lanes_; }
-  int64_t result_floats() const { return down_.dst * across_.dst * lanes_; }
+  bool ok() const { return block_floats() + result_floats() <= kMostFloats; }
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
     MD_ASSERT(inputs.size() == (has_bias_ ? 3u : 2u), "a convolution got ", inputs.size(), " inputs");
@@ -37,7 +39,7 @@ class DepthwiseChannels final : public InPlaceWeights {
     const float *src_end = src + images_ * channels_ * plane, *weights_end = weights + channels_ * window;
     auto* block = static_cast<float*>(scratchpad);
     float *results = block + block_floats(), *kernels = results + result_floats(), *biases = kernels + window * lanes_;
-    std::fill_n(block, block_floats(), 0.0f);  // the padding stays
+    std::fill_n(block, block_floats(), 0.0f);  // the padding left and right stays
     for (int64_t first = 0; first < channels_; first += lanes_) {
       int64_t count = std::min(lanes_, channels_ - first);
       std::fill_n(biases, lanes_, 0.0f);
@@ -46,10 +48,13 @@ class DepthwiseChannels final : public InPlaceWeights {
                                       kernels);
       for (int64_t i = 0; i < images_; ++i) {
         int64_t channel = i * channels_ + first;
-        loops().depthwise.read_channels({down_.src, across_.src, line_, plane}, src + channel * plane, count, src_end,
-                                        block + (down_.padding * line_ + across_.padding) * lanes_);
-        run_rows(block, kernels, biases, results);
-        loops().depthwise.write_channels(results, area, count, area, to + channel * area);
+        for (int64_t row = 0; row < down_.dst; row += band_) {
+          int64_t rows = std::min(band_, down_.dst - row);
+          read_rows(src + channel * plane, src_end, count, row, rows, block);
+          run_rows(block, kernels, biases, rows, results);
+          loops().depthwise.write_channels(results, rows * across_.dst, count, area,
+                                           to + channel * area + row * across_.dst);
+        }
       }
     }
   }
@@ -61,14 +66,33 @@ class DepthwiseChannels final : public InPlaceWeights {
   size_t nbytes() const override { return sizeof(*this); }
 
  private:
-  void run_rows(const float* block, const float* kernels, const float* biases, float* results) const {
+  // The number of the image's rows that `results` rows of results read.
+  int64_t rows_of(int64_t results) const { return (results - 1) * down_.stride + down_.span(); }
+  int64_t block_floats() const { return rows_of(band_) * line_ * lanes_; }
+  int64_t result_floats() const { return band_ * across_.dst * lanes_; }
+
+  // What `rows` rows of results from the one numbered `first` on read of `count` channels.
+  void read_rows(const float* src, const float* src_end, int64_t count, int64_t first, int64_t rows,
+                 float* block) const {
+    int64_t top = first * down_.stride - down_.padding, read = rows_of(rows), line = line_ * lanes_;
+    int64_t begin = std::clamp<int64_t>(-top, 0, read), end = std::clamp(down_.src - top, begin, read);
+    // Rows outside of the image hold those of another block.
+    std::fill_n(block, begin * line, 0.0f);
+    std::fill_n(block + end * line, (read - end) * line, 0.0f);
+    if (begin == end) return;
+    ChannelRows part = {end - begin, across_.src, line_, down_.src * across_.src};
+    loops().depthwise.read_channels(part, src + (top + begin) * across_.src, count, src_end,
+                                    block + begin * line + across_.padding * lanes_);
+  }
+
+  void run_rows(const float* block, const float* kernels, const float* biases, int64_t rows, float* results) const {
     ChannelWindow window = {.kernel_rows = down_.kernel,
                             .kernel_columns = across_.kernel,
                             .columns = across_.dst,
                             .row_step = down_.dilation * line_ * lanes_,
                             .column_step = across_.dilation * lanes_,
                             .result_step = across_.stride * lanes_};
-    for (int64_t y = 0; y < down_.dst; ++y)
+    for (int64_t y = 0; y < rows; ++y)
       loops().depthwise.channels(window, block + y * down_.stride * line_ * lanes_, kernels, biases,
                                  results + y * across_.dst * lanes_);
   }
@@ -77,7 +101,8 @@ class DepthwiseChannels final : public InPlaceWeights {
   bool has_bias_;
   int64_t lanes_;  // channels of a block
   WindowExtent down_, across_;
-  int64_t rows_, line_;  // of pixels in a block, the padding included
+  int64_t line_;  // pixels of a row of a block, the padding included
+  int64_t band_;  // rows of results at a time
 };
 
 }  // namespace
@@ -85,8 +110,7 @@ class DepthwiseChannels final : public InPlaceWeights {
 OnednnPackingPtr make_depthwise_channels(const ConvolutionSpec& spec) {
   if (spec.src.size() != 4 || spec.dst[1] != spec.src[1] || spec.dst[3] > kMostColumns) return nullptr;
   if (spec.src[1] < loops().depthwise.lanes) return nullptr;
-  auto made = std::make_shared<DepthwiseChannels>(spec);
-  return made->block_floats() + made->result_floats() <= kMostFloats ? made : nullptr;
+  return made_if_ok<DepthwiseChannels>(spec);
 }
 
 }  // namespace md

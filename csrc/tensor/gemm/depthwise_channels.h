@@ -1,4 +1,4 @@
-// Convolutions of small images channel by channel, with a vector of channels for each pixel: a block of padded pixels,
+// Convolutions of narrow images channel by channel, with a vector of channels for each pixel: a block of padded pixels,
 // which the caches keep, is turned to that layout, and its results back.
 #pragma once
 #include "tensor/gemm/onednn.h"
